@@ -208,7 +208,7 @@ export const requestTermsOf = ({
   mcpTools,
 });
 
-/** Writes an ask for a provider; an error names the fields as the caller wrote them. */
+/** Writes a request for a provider; an error names the fields as the caller wrote them. */
 export function writtenBy<A extends ParsedRequest, W>(
   { write, inCallersNames }: Pick<Family<A>, 'write' | 'inCallersNames'>,
   parsed: A,

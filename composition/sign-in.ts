@@ -31,7 +31,7 @@ export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log)
   const auth = (): AdminAuthConfig => config.loaded().config.adminAuth;
   const sessions = sessionStore(pool);
   const passwords = argon2Passwords();
-  const prove = loginVerifier({
+  const verifyLogin = loginVerifier({
     sessions,
     tokens,
     passwords,
@@ -45,10 +45,10 @@ export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log)
     tokens,
     policy: () => ({ methods: methodsOf(auth()), requireSecondFactor: auth().requireSecondFactor }),
   };
-  const own = { prove, own: ownAccessStore(pool), passwords, codes, tokens };
+  const own = { verifyLogin, own: ownAccessStore(pool), passwords, codes, tokens };
   const signIn = signInPorts(pool, config, log);
   return {
-    logIn: logIn({ prove, sessions, tokens }),
+    logIn: logIn({ verifyLogin, sessions, tokens }),
     logOut: logOut(session),
     currentSession: currentSession(session),
     anySession: anySession(session),

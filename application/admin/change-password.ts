@@ -17,14 +17,14 @@ export const changePassword =
     const { password, newPassword } = login;
     const fault = await newPasswordFault(passwords, newPassword);
     if (fault !== undefined) return E.left(invalidRequest(fault, 'new_password'));
-    return ports.prove(login, 'not_asked', async (proven) => {
-      const sealed = proven.person.secondFactor?.sealedSecret;
+    return ports.verifyLogin(login, 'not_asked', async (verified) => {
+      const sealed = verified.person.secondFactor?.sealedSecret;
       const resealed =
         sealed === undefined
           ? undefined
           : await passwords.seal(newPassword, await passwords.unseal(password, sealed));
       const hash = await passwords.hash(newPassword);
-      const changed = await ports.own.changePassword(changeOf(ports, login, proven), hash, resealed);
+      const changed = await ports.own.changePassword(changeOf(ports, login, verified), hash, resealed);
       return changed ? E.right(undefined) : E.left(changedMeanwhile);
     });
   };

@@ -7,7 +7,7 @@ import { invalidCode, invalidCredentials, type Login, type VerifyLogin } from '.
 import type { CurrentSession } from './session.ts';
 
 export interface LogInPorts {
-  readonly prove: VerifyLogin;
+  readonly verifyLogin: VerifyLogin;
   readonly sessions: Pick<AdminSessions, 'open'>;
   readonly tokens: SessionTokens;
 }
@@ -19,9 +19,9 @@ export interface LoggedIn extends CurrentSession {
 
 /** A login: counted before it is tried, delayed after failed attempts, with a code if a second factor is enrolled. */
 export const logIn =
-  ({ prove, sessions, tokens }: LogInPorts) =>
+  ({ verifyLogin, sessions, tokens }: LogInPorts) =>
   (login: Login): Promise<Either<GatewayError, LoggedIn>> =>
-    prove(login, 'if_enrolled', async ({ person, used }) => {
+    verifyLogin(login, 'if_enrolled', async ({ person, used }) => {
       const token = tokens.create();
       const session = await sessions.open(tokens.digest(token), person, newSession, used);
       if (session === undefined) return E.left(used === undefined ? invalidCredentials : invalidCode);

@@ -51,7 +51,7 @@ export type SecondFactorCheck = 'if_enrolled' | 'not_asked';
 export type VerifyLogin = <A>(
   login: Login,
   asked: SecondFactorCheck,
-  then: (proven: VerifiedLogin) => Promise<Either<GatewayError, A>>,
+  then: (verified: VerifiedLogin) => Promise<Either<GatewayError, A>>,
 ) => Promise<Either<GatewayError, A>>;
 
 /** An unknown account and a wrong password give the same answer, after the same work. */
@@ -114,7 +114,7 @@ async function attempt<A>(
   login: Login,
   asked: SecondFactorCheck,
   { counting, hashing }: LoginTurns,
-  then: (proven: VerifiedLogin) => Promise<Either<GatewayError, A>>,
+  then: (verified: VerifiedLogin) => Promise<Either<GatewayError, A>>,
 ): Promise<Either<GatewayError, A> | undefined> {
   const tries = await counting(() => ports.attempts.begin(login.email, login.address));
   if (tries === undefined) return undefined;
@@ -122,10 +122,10 @@ async function attempt<A>(
   if (verdict.kind === 'refused') return E.left(tooManyAttempts(verdict.retryAfterSecs));
   if (verdict.delayMs > 0) await ports.pause(verdict.delayMs);
   return hashing(async () => {
-    const proven = await proof(ports, login, asked, tries.now);
-    if (E.isLeft(proven)) return proven;
-    const done = await then(proven.right);
-    if (E.isRight(done)) await forget(ports, login, proven.right);
+    const verified = await proof(ports, login, asked, tries.now);
+    if (E.isLeft(verified)) return verified;
+    const done = await then(verified.right);
+    if (E.isRight(done)) await forget(ports, login, verified.right);
     return done;
   });
 }

@@ -13,7 +13,7 @@ import type { OneTimeCodes, OwnAccess, OwnChange } from '../ports/second-factors
 import { invalidCode, type Login, type VerifyLogin, type VerifiedLogin } from './proof.ts';
 
 export interface SecondFactorPorts {
-  readonly prove: VerifyLogin;
+  readonly verifyLogin: VerifyLogin;
   readonly own: OwnAccess;
   readonly passwords: Pick<Passwords, 'seal' | 'unseal'>;
   readonly codes: OneTimeCodes;
@@ -61,12 +61,12 @@ export const changeOf = (
 export const beginFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin): Promise<Either<GatewayError, FactorSetUp>> =>
-    ports.prove(login, 'not_asked', async (proven) => {
-      if (proven.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
+    ports.verifyLogin(login, 'not_asked', async (verified) => {
+      if (verified.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
       const secret = ports.codes.newSecret();
       const sealed = await ports.passwords.seal(login.password, secret);
-      const begun = await ports.own.beginFactor(changeOf(ports, login, proven), sealed);
-      return begun ? E.right(ports.codes.setUp(secret, proven.person.email)) : E.left(changedMeanwhile);
+      const begun = await ports.own.beginFactor(changeOf(ports, login, verified), sealed);
+      return begun ? E.right(ports.codes.setUp(secret, verified.person.email)) : E.left(changedMeanwhile);
     });
 
 /**
@@ -75,13 +75,13 @@ export const beginFactor =
 export const confirmFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, readonly string[]>> =>
-    ports.prove(login, 'not_asked', async (proven) => {
-      if (proven.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
-      const sealedSecret = await ports.own.begunFactor(proven.person.userId);
+    ports.verifyLogin(login, 'not_asked', async (verified) => {
+      if (verified.person.secondFactor !== undefined) return E.left(alreadyEnrolled);
+      const sealedSecret = await ports.own.begunFactor(verified.person.userId);
       if (sealedSecret === undefined) return E.left(notBegun);
       const secret = await ports.passwords.unseal(login.password, sealedSecret);
       const typed = readCode(login.code);
-      const lastUsedStep = usableSteps(proven.now, undefined).find(
+      const lastUsedStep = usableSteps(verified.now, undefined).find(
         (step) => typed?.kind === 'totp' && ports.codes.isCodeOf(secret, step, typed.digits),
       );
       if (lastUsedStep === undefined) return E.left(invalidCode);
@@ -89,7 +89,7 @@ export const confirmFactor =
         recoveryCodeOf(ports.codes.randomBase32()),
       );
       const confirmed = await ports.own.confirmFactor(
-        changeOf(ports, login, proven),
+        changeOf(ports, login, verified),
         { sealedSecret, lastUsedStep },
         recovery.map((code) => ports.tokens.digest(code)),
       );
@@ -100,8 +100,8 @@ export const confirmFactor =
 export const removeFactor =
   (ports: SecondFactorPorts) =>
   (login: OwnLogin & { readonly code: string }): Promise<Either<GatewayError, void>> =>
-    ports.prove(login, 'if_enrolled', async (proven) => {
-      if (proven.used === undefined) return E.left(notEnrolled);
-      const removed = await ports.own.removeFactor(changeOf(ports, login, proven), proven.used);
+    ports.verifyLogin(login, 'if_enrolled', async (verified) => {
+      if (verified.used === undefined) return E.left(notEnrolled);
+      const removed = await ports.own.removeFactor(changeOf(ports, login, verified), verified.used);
       return removed ? E.right(undefined) : E.left(invalidCode);
     });

@@ -113,10 +113,7 @@ export class FileJournal {
   /** Runs `work` after all work before it, whether that failed or not; the caller gets the failure of its own. */
   private inTurn<A>(work: () => Promise<A>): Promise<A> {
     const done = this.turn.then(work);
-    this.turn = done.then(
-      () => undefined,
-      () => undefined,
-    );
+    this.turn = done.catch(() => undefined);
     return done;
   }
 

@@ -26,7 +26,7 @@ import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
 
 /** The tasks of the thread, which follow the same rules as small bodies. */
-export type Work = { readonly [K in TaskKind]: (input: Tasks[K]['input']) => Tasks[K]['answer'] };
+export type Work = { readonly [K in TaskKind]: (parsed: Tasks[K]['input']) => Tasks[K]['answer'] };
 
 export function largeWork(): Work {
   // Most bodies are read and written one right after the other.
@@ -87,11 +87,11 @@ const familyOf = <A extends ParsedRequest>(family: Family<A>): OpenFamily => ({
     pipe(
       family.read(textOf(body.text), body.maxValues),
       E.map(
-        (input): OpenedBody => ({
-          terms: requestTermsOf(input),
+        (parsed): OpenedBody => ({
+          terms: requestTermsOf(parsed),
           write: (writing) => {
             const resolved = resolvedOf(writing.terms.route, writing.config);
-            return writtenBy(family, input, resolved, (body) => encoded(writing, outboundText(body)));
+            return writtenBy(family, parsed, resolved, (body) => encoded(writing, outboundText(body)));
           },
         }),
       ),

@@ -38,7 +38,7 @@ export interface AdmissionOptions {
   readonly ownersElsewhere?: boolean;
 }
 
-/** An ask that is subject to rate limits. */
+/** A request that is subject to rate limits. */
 export type LimitedAdmission = AdmissionRequest & { readonly limits: readonly RateLimit[] };
 
 export const hasLimits = (request: AdmissionRequest): request is LimitedAdmission =>

@@ -23,7 +23,7 @@ export interface Connection {
   readonly call: (statement: NamedStatement, values: readonly SentValue[]) => Promise<readonly TextRow[]>;
   /** Closes the connection; never rejects. Not meant to be awaited: on a dead network it takes seconds. */
   readonly close: () => Promise<void>;
-  /** Calls `tell` when either side closes the connection, with the error if any. Returns a function to unsubscribe. */
+  /** Calls `listener` when either side closes the connection, with the error if any. Returns a function to unsubscribe. */
   readonly whenClosed: (listener: (error: Error | undefined) => void) => () => void;
 }
 

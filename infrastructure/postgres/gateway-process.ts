@@ -64,7 +64,7 @@ export function gatewayProcess(
     enter(kind);
   };
   /** Records that the process is alive, if the database has this many pages to spare. */
-  const probe = async (pages: number): Promise<void> => {
+  const sendHeartbeat = async (pages: number): Promise<void> => {
     const released = [...releases];
     await withinTime(pool, (connection) =>
       connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(released, 'uuid')}, ${pages})`),
@@ -75,12 +75,12 @@ export function gatewayProcess(
     const before = failures;
     const startedAt = performance.now();
     try {
-      await probe(trouble === undefined ? probePages : doubtfulPages);
+      await sendHeartbeat(trouble === undefined ? probePages : doubtfulPages);
     } catch (error) {
       failed(error);
       if (writeTroubleOf(error) === undefined) throw error;
       // The process is still alive: others, which need less space, must not treat what it holds as a dead process's.
-      if (trouble === 'disk_full') await probe(0).catch(failed);
+      if (trouble === 'disk_full') await sendHeartbeat(0).catch(failed);
       return;
     }
     // A statement that failed in the meantime has newer knowledge than this probe.

@@ -80,7 +80,7 @@ interface Groups {
 }
 
 function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { requests, records }: Groups): LedgerStore {
-  const placeOfAsk = ([first]: readonly AdmissionRequest[]): LedgerPlace =>
+  const placeOfBatch = ([first]: readonly AdmissionRequest[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOf(first.caller));
   const placeOfRecord = ([first]: readonly SettlementRecord[]): LedgerPlace =>
     placeOf(first === undefined ? '' : scopeOfRecord(first));
@@ -89,7 +89,7 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { requests, rec
     return E.left(storeUnavailable());
   };
   const admissions = new Collector<AdmissionRequest, Admitted>({
-    run: (batch) => admitting(batch, options, () => admitBatch(placeOfAsk(batch), batch, options)),
+    run: (batch) => admitting(batch, options, () => admitBatch(placeOfBatch(batch), batch, options)),
     lane: () => undefined,
     size: sizeOfAsk,
     unanswered,
@@ -97,7 +97,7 @@ function ledgerAt(placeOf: LedgerPlaces, options: LedgerOptions, { requests, rec
   });
   // Separate statements, so that requests without limits do not wait for the locks of those with limits.
   const limited = new Collector<LimitedAdmission, Admitted>({
-    run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfAsk(batch), batch, options)),
+    run: (batch) => admitting(batch, options, () => admitLimitedBatch(placeOfBatch(batch), batch, options)),
     lane: ({ caller }) => scopeOf(caller),
     size: sizeOfAsk,
     unanswered,

@@ -49,7 +49,7 @@ function accounts(pause: (ms: number) => Promise<void>) {
     passwordLogin: () => true,
   });
   const sessions = { open: async () => ({ createdAt: 0, lastSeenAt: 0, expiresAt: 1 }) };
-  const attempt = logIn({ prove, sessions, tokens });
+  const attempt = logIn({ verifyLogin: prove, sessions, tokens });
   return { attempt, hashed, mostAtOnce: () => most };
 }
 

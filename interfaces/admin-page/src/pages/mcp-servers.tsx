@@ -62,7 +62,7 @@ const knownForMs = 60_000;
 function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const client = useQueryClient();
   const [asking, setAsking] = useState(0);
-  const query = async (staleTime: number, shouldContinue: () => boolean): Promise<void> => {
+  const inspectAll = async (staleTime: number, shouldContinue: () => boolean): Promise<void> => {
     setAsking((before) => before + 1);
     const left = servers.values();
     const one = async (): Promise<void> => {
@@ -75,7 +75,7 @@ function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   const page = servers.map(({ server_id: id }) => id).join();
   useEffect(() => {
     let isOpen = true;
-    void query(knownForMs, () => isOpen);
+    void inspectAll(knownForMs, () => isOpen);
     return () => {
       isOpen = false;
     };
@@ -83,7 +83,7 @@ function CheckAll({ servers }: { readonly servers: readonly McpServer[] }) {
   }, [page]);
   const isAsking = asking > 0;
   return (
-    <button type="button" className="button" onClick={() => void (isAsking || query(0, () => true))}>
+    <button type="button" className="button" onClick={() => void (isAsking || inspectAll(0, () => true))}>
       {isAsking ? 'Checking the servers…' : 'Check again'}
     </button>
   );

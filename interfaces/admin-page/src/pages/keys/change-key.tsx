@@ -25,7 +25,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** Both states of a key: theirs, and theirs with `wish` applied. */
+/** Both states of a key: theirs, and theirs with `draft` applied. */
 const rowsOf = (
   theirs: ApiKey,
   draft: KeyInput,
