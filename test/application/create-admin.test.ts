@@ -4,7 +4,7 @@ import { createAdmin, createFirstAdmin } from '../../application/admin/create-ad
 
 const email = 'root@example.com';
 
-/** Admins in memory, and what was hashed. */
+/** Admins in memory, and the number of hashed passwords. */
 function scene() {
   const hashed: string[] = [];
   const made: string[] = [];
@@ -22,11 +22,11 @@ function scene() {
   return { hashed, made, ports };
 }
 
-describe('making an admin', () => {
+describe('creating an admin', () => {
   it.each([
     ['admin create', createAdmin],
     ['the first admin', createFirstAdmin],
-  ] as const)('%s: a common password is refused before anything is hashed', async (_, create) => {
+  ] as const)('%s: a common password is rejected before it is hashed', async (_, create) => {
     const { hashed, made, ports } = scene();
     const refused = await create(ports)({ email, password: 'common and long' });
     expect(refused).toEqual(E.left(expect.stringContaining('guessed first')));

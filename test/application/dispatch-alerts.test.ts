@@ -25,7 +25,7 @@ const failure = (deliveryId: string, reason: string): FailedDelivery => ({
   reason,
 });
 
-/** A queue of so many deliveries, and what became of each. */
+/** A queue with `count` deliveries, and the result of each. */
 function queueOf(count: number, over: Partial<AlertQueue> = {}) {
   const pending = Array.from({ length: count }, (_, index) => delivery(String(index)));
   const fates: string[] = [];
@@ -70,7 +70,7 @@ describe('one round of the dispatcher', () => {
     expect(fates.slice(1).toSorted()).toEqual(['0 sent', '1 failed: no', '2 sent']);
   });
 
-  it('tells of each mail that was sent, and of each that failed, here or elsewhere, once', async () => {
+  it('reports each sent mail and each failed delivery once, including failures of other replicas', async () => {
     const { queue, untold: failures } = queueOf(3);
     failures.push(failure('elsewhere', 'dispatcher_died'));
     const told: string[] = [];
@@ -85,7 +85,7 @@ describe('one round of the dispatcher', () => {
     expect(told).toHaveLength(4);
   });
 
-  it('sends at most a batch, and at most five at once', async () => {
+  it('sends at most one batch, with at most five mails at once', async () => {
     const { queue, pending } = queueOf(30);
     let underWay = 0;
     let most = 0;
@@ -104,14 +104,14 @@ describe('one round of the dispatcher', () => {
     expect(most).toBe(5);
   });
 
-  it('without mail looks for stuck deliveries alone', async () => {
+  it('with a batch size of 0 only looks for stuck deliveries', async () => {
     const { queue, fates, pending } = queueOf(3);
     await round(queue, works, 0);
     expect(fates).toEqual(['looked for stuck ones']);
     expect(pending).toHaveLength(3);
   });
 
-  it('takes no new delivery when it is to stop, and ends what it took', async () => {
+  it('claims no new delivery after a stop, and completes those already claimed', async () => {
     const { queue, fates, pending } = queueOf(30);
     let stopped = false;
     await round(
@@ -129,7 +129,7 @@ describe('one round of the dispatcher', () => {
     expect(fates.filter((fate) => fate.endsWith('sent'))).toHaveLength(5);
   });
 
-  it('is not over before every mail is, even when the result of one cannot be written', async () => {
+  it('ends only after every mail is sent, even if the result of one cannot be written', async () => {
     const { queue, fates } = queueOf(5, {
       sent: async (id) => {
         if (id === '0') throw new Error('the database is gone');

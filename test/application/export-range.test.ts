@@ -22,7 +22,7 @@ const cellsOf = (subject: ExportSubject, { id, at, cost }: Row): ExportRow =>
 
 const digest = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
-/** A table and a bucket in memory; `before` is asked before each call of the bucket. */
+/** A table and a bucket in memory; `before` is called before each call of the bucket. */
 function aScene(subject: ExportSubject = 'ledger') {
   const rows = new Map<string, Row[]>();
   const objects = new Map<string, string>();
@@ -98,7 +98,7 @@ function aScene(subject: ExportSubject = 'ledger') {
     }));
     rows.set(day, [...of(day), ...some]);
   };
-  /** What whoever goes by the manifest of a day reads; undefined: it is not whole. */
+  /** The row ids that a reader gets through the manifest of a day; undefined without a manifest. */
   const readBack = (day: string, alone = true): readonly string[] | undefined => {
     const folder = `p/${subject}/day=${day}/`;
     const text = objects.get(`${folder}manifest.json`);
@@ -128,7 +128,7 @@ describe('an export', () => {
     at.add('2026-11-03', 'z');
   });
 
-  it('writes the parts of each day, then its manifest, and nothing of what is behind the range', async () => {
+  it('writes the parts of each day, then its manifest, and no day outside the range', async () => {
     expect(await at.run()).toMatchObject({
       done: E.right({ days: 2, leftFrom: undefined }),
       told: [
@@ -148,7 +148,7 @@ describe('an export', () => {
     ]);
   });
 
-  it('leaves days that are not over for the next run, and says so', async () => {
+  it('skips days that are not complete, and reports the first of them', async () => {
     at.scene.now = '2026-11-02T00:00:30Z';
     expect(await at.run()).toEqual({ done: E.right({ days: 0, leftFrom: '2026-11-01' }), told: [] });
     at.scene.now = '2026-11-02T00:01:00Z';
@@ -160,14 +160,14 @@ describe('an export', () => {
     );
   });
 
-  it('of more than ten years is refused before anything is asked for', async () => {
+  it('of more than ten years is rejected without a storage call', async () => {
     expect((await at.run({ from: '2016-01-01' })).done).toMatchObject({
       left: expect.stringContaining('ten'),
     });
     expect(at.calls).toEqual([]);
   });
 
-  it('run again changes nothing, and asks for no rows', async () => {
+  it('in a second run changes nothing and reads no rows', async () => {
     const { told: first } = await at.run();
     const before = new Map(at.objects);
     at.calls.length = 0;
@@ -179,7 +179,7 @@ describe('an export', () => {
     expect(at.objects).toEqual(before);
   });
 
-  it('that fails at any call leaves no manifest that is wrong, and the next run brings the same objects', () =>
+  it('that fails at any call leaves no wrong manifest, and the next run writes the same objects', () =>
     fc.assert(
       fc.asyncProperty(fc.nat({ max: 14 }), fc.boolean(), async (failing, replaced) => {
         const whole = aScene();
@@ -194,7 +194,7 @@ describe('an export', () => {
         broken.scene.before = () => (calls++ === failing ? 'the storage is away' : undefined);
         const { done } = await broken.run();
         if (calls > failing) expect(done).toEqual(E.left('the storage is away'));
-        // What was whole stays whole until more of it is.
+        // A complete day stays complete until it is replaced by one with more rows.
         const seen = broken.readBack('2026-11-01', false);
         expect(replaced ? [5, 9] : [undefined, 9]).toContain(seen?.length);
         broken.scene.before = () => undefined;
@@ -203,7 +203,7 @@ describe('an export', () => {
       }),
     ));
 
-  it('writes a day again that the database has more of by now, beside what is there, and never shows parts of two runs', async () => {
+  it('rewrites a day that has more rows, and its manifest never mixes parts of two runs', async () => {
     await at.run();
     at.add('2026-11-01', 'bab');
     at.scene.before = (call) => {
@@ -215,7 +215,7 @@ describe('an export', () => {
     expect(at.readBack('2026-11-01')).toEqual(['a', 'bab', 'bb', 'ccc', 'dddd', 'eeeee']);
   });
 
-  it('in another format replaces the day, and leaves none of its old parts', async () => {
+  it('in another format replaces the day, and removes its old parts', async () => {
     at.objects.set(key('2026-11-01', 'notes.txt'), 'not ours');
     await at.run();
     await at.run({ format: 'csv' });
@@ -227,7 +227,7 @@ describe('an export', () => {
     expect(at.readBack('2026-11-01')).toHaveLength(5);
   });
 
-  it('reads a day again whose rows have changed meanwhile, so that rows and totals are the same', async () => {
+  it('reads a day again if its rows changed meanwhile, so that rows and totals match', async () => {
     let late = true;
     at.scene.whilePaging = () => {
       if (late) at.add('2026-11-01', 'aa');
@@ -237,7 +237,7 @@ describe('an export', () => {
     expect(at.readBack('2026-11-01')).toEqual(['a', 'aa', 'bb', 'ccc', 'dddd', 'eeeee']);
   });
 
-  it('of a day that does not hold still, or whose totals are wrong, has no manifest', async () => {
+  it('fails without a manifest after three attempts if the rows of a day keep changing', async () => {
     let count = 0;
     at.scene.whilePaging = () => at.add('2026-11-01', `a${(count += 1)}`);
     const { done } = await at.run();
@@ -246,7 +246,7 @@ describe('an export', () => {
     expect(at.readBack('2026-11-01')).toBeUndefined();
   });
 
-  it('stops before the next part when it is told to', async () => {
+  it('ends before the day is complete when it is stopped', async () => {
     let asked = 0;
     const { done } = await at.run({ shouldContinue: () => (asked += 1) < 2 });
     expect(done).toEqual(E.left('stopped before 2026-11-01 was whole'));
@@ -263,13 +263,13 @@ describe('an export', () => {
     '{"version": 1, "rows": 0, "edition": 1, "format": "csv"}',
     '{"version": 1, "rows": 0, "edition": 1, "format": "csv", "parts": [], "cost_picousd": 3}',
     '{"version": 1, "rows": 0, "edition": 1, "format": "csv", "parts": [], "cost_picousd": "many"}',
-  ])('never replaces a manifest that is not its own: %s', async (text) => {
+  ])('never replaces a manifest that it did not write: %s', async (text) => {
     at.objects.set(key('2026-11-01', 'manifest.json'), text);
     expect((await at.run()).done).toMatchObject({ left: expect.stringContaining('it is not replaced') });
     expect([...at.objects.values()]).toEqual([text]);
   });
 
-  it('writes a day again whose rows are as many, and cost something else', async () => {
+  it('rewrites a day with the same number of rows but another cost', async () => {
     await at.run();
     at.rows.set(
       '2026-11-01',
@@ -278,7 +278,7 @@ describe('an export', () => {
     expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 5, cost: 5n });
   });
 
-  it('never replaces a day of the ledger by fewer rows', async () => {
+  it('never replaces a day of the ledger with fewer rows', async () => {
     await at.run();
     const before = new Map(at.objects);
     at.rows.set('2026-11-01', []);
@@ -288,7 +288,7 @@ describe('an export', () => {
 });
 
 describe('an export of request logs', () => {
-  it('leaves a day alone whose rows are being purged, whatever has come late', async () => {
+  it('keeps a day whose rows are being purged, even if late rows were added', async () => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'a', 'bb', 'ccc');
     await at.run();
@@ -300,7 +300,7 @@ describe('an export of request logs', () => {
     expect(at.objects).toEqual(before);
   });
 
-  it('leaves a day alone whose first row is there, and others are not', async () => {
+  it('keeps a day whose first row exists but others do not', async () => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'a', 'bb', 'ccc');
     await at.run();
@@ -308,7 +308,7 @@ describe('an export of request logs', () => {
     expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
   });
 
-  it('never takes a row from a day on which a purge begins, whenever it does', () =>
+  it('never loses an exported row of a day when a purge begins at any time', () =>
     fc.assert(
       fc.asyncProperty(
         fc.record({
@@ -337,14 +337,14 @@ describe('an export of request logs', () => {
       ),
     ));
 
-  it('takes up what has come late on a day that had nothing', async () => {
+  it('adds late rows to a day that had none', async () => {
     const at = aScene('request-logs');
     await at.run();
     at.add('2026-11-01', 'a');
     expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 1 });
   });
 
-  it('takes up what has come late while none of the day is purged', async () => {
+  it('adds late rows to a day of which no row is purged', async () => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'b');
     await at.run();

@@ -5,7 +5,7 @@ import { requestRedaction } from '../../application/request-redaction.ts';
 import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { aCaller, Pipeline } from '../support/fakes/pipeline.ts';
 
-it('a large request and a large answer that cannot be redacted are one fault of their payload, and end no process', async () => {
+it('a payload whose request and answer both fail redaction fails once, without an unhandled rejection', async () => {
   const unheard: unknown[] = [];
   const hear = (error: unknown): void => void unheard.push(error);
   process.on('unhandledRejection', hear);

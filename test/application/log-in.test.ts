@@ -17,7 +17,7 @@ const admin = {
 /** Logins against accounts in memory, whose hashes take a millisecond. */
 function accounts(pause: (ms: number) => Promise<void>) {
   const tries = new Map<string, number>();
-  /** The passwords that were hashed, in order. */
+  /** The hashed passwords, in order. */
   const hashed: string[] = [];
   let [hashing, most] = [0, 0];
   const counted = (key: string): number => {
@@ -59,8 +59,8 @@ const originOf = (network: number, host: number) => ({
   whenGone: () => undefined,
 });
 
-describe('logging in while others guess', () => {
-  it('200 attackers on 50 networks lock nobody out: an admin is next, or next of a network that is shared', async () => {
+describe('a login during password guessing', () => {
+  it('of an admin succeeds soon despite 200 attackers on 50 networks, also from a shared network', async () => {
     const { attempt, hashed, mostAtOnce } = accounts(async () => undefined);
     const flood = { over: false };
     const guess = async (n: number, account: number): Promise<void> => {
@@ -88,7 +88,7 @@ describe('logging in while others guess', () => {
     expect(mostAtOnce()).toBe(2);
   });
 
-  it('who is delayed holds up nobody', async () => {
+  it('is not held up by delayed logins', async () => {
     const resumed: (() => void)[] = [];
     const { attempt, hashed } = accounts((ms) => {
       expect(ms).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { fairTurns } from '../../application/admin/fair-turns.ts';
 import { loginQueue, type LoginTurns } from '../../application/admin/login-queue.ts';
 
-/** Work that ends when it is told to. */
+/** Work that the test ends. */
 function held() {
   const begun: string[] = [];
   const ends: (() => void)[] = [];
@@ -26,14 +26,14 @@ const from = (
   whenGone,
 });
 
-/** A login that does nothing but hash. */
+/** A login that only hashes. */
 const hashing =
   (work: () => Promise<string>) =>
   ({ hashing: turn }: LoginTurns) =>
     turn(work);
 
-describe('logins under way', () => {
-  it('those for one account from one address go one after the other, all others beside them', async () => {
+describe('concurrent logins', () => {
+  it('for one account from one address run one after another, and all others in parallel', async () => {
     const { begun, work, endAll } = held();
     const line = loginQueue();
     const all = [
@@ -51,7 +51,7 @@ describe('logins under way', () => {
     expect(await Promise.all(all)).toEqual(['a1', 'a1 again', 'b1', 'a2']);
   });
 
-  it('one that fails does not stop the next', async () => {
+  it('continue after one fails', async () => {
     const line = loginQueue();
     const failing = line(from('a', '1'), async () => {
       throw new Error('the database is away');
@@ -61,7 +61,7 @@ describe('logins under way', () => {
     expect(await next).toBe('in');
   });
 
-  it('a turn that fails is given on', async () => {
+  it('release the hashing slot when the hashing fails', async () => {
     const line = loginQueue();
     const all = Array.from({ length: 8 }, (_, n) =>
       line(
@@ -80,7 +80,7 @@ describe('logins under way', () => {
     ).toBe('in');
   });
 
-  it('sixteen of one address are the most, and a place is free again after each', async () => {
+  it('are limited to sixteen per address, and a slot is free again after each', async () => {
     const { begun, work, endAll } = held();
     const line = loginQueue();
     const ofOne = Array.from({ length: 17 }, (_, n) => line(from(`a${n}`, '1'), work('one')));
@@ -93,7 +93,7 @@ describe('logins under way', () => {
     expect(await line(from('a', '1'), async () => 'in')).toBe('in');
   });
 
-  it('two hash at once, and the networks take turns, in them their addresses', async () => {
+  it('hash two at once, in turns by network and then by address', async () => {
     const { begun, work, end } = held();
     const line = loginQueue();
     const logins = ['1.1', '1.1', '1.1', '1.1', '1.2', '2.1', '2.1', '3.1'];
@@ -103,12 +103,12 @@ describe('logins under way', () => {
       expect(begun).toHaveLength(Math.min(n + 2, logins.length));
       end();
     }
-    // Network 1 has had the two free places; 2 and 3 had none, and then each its turn. 1.2 had none before 1.1's third.
+    // Network 1 took the two free slots, so 2 and 3 each have a turn next. Then 1.2 goes before the third turn of 1.1.
     expect(begun).toEqual(['1.1', '1.1', '2.1', '3.1', '1.2', '2.1', '1.1', '1.1']);
     await Promise.all(all);
   });
 
-  it('the network whose last turn is longest ago goes first, though others wait longer', async () => {
+  it('serve the network whose last turn is the oldest first, even if others have waited longer', async () => {
     const { begun, work, end } = held();
     const line = loginQueue();
     const enter = (address: string, n: number) => line(from(`${n}`, address), hashing(work(address)));
@@ -132,7 +132,7 @@ describe('logins under way', () => {
     await Promise.all([...flood, late]);
   });
 
-  it('whose caller leaves before its turn has none, and takes no place', async () => {
+  it('skip a login whose client disconnects before its turn, and free its slot', async () => {
     const { begun, work, endAll } = held();
     const line = loginQueue();
     const running = ['1.1', '2.1'].map((address) => line(from('a', address), hashing(work(address))));
@@ -154,7 +154,7 @@ describe('logins under way', () => {
     expect(begun).toEqual(['1.1', '2.1', 'next']);
   });
 
-  it('of more than there is room for, those leave who wait longest of the largest network', async () => {
+  it('drop the logins of the largest network that have waited longest when the queue is full', async () => {
     const { work, endAll } = held();
     const line = loginQueue();
     const sentAway: string[] = [];
@@ -175,7 +175,7 @@ describe('logins under way', () => {
       await nextTurn();
     }
     await Promise.all(all);
-    // All have given their places back: there is room for as many again.
+    // All slots are released, so later logins are served.
     const later = Array.from({ length: 20 }, (_, n) => enter(`6.${n}`, `six ${n}`));
     for (let n = 0; n < later.length; n += 1) {
       endAll();
@@ -186,9 +186,9 @@ describe('logins under way', () => {
   });
 
   it.each([
-    ['is remembered of 1,024 networks', 1023, ['new', 'early']],
-    ['is forgotten of the one before them', 1024, ['early', 'new']],
-  ])('take turns by the last one, which %s', async (_, others, order) => {
+    ['is remembered for 1,024 networks', 1023, ['new', 'early']],
+    ['is forgotten for the network before them', 1024, ['early', 'new']],
+  ])('take turns by the last turn of a network, which %s', async (_, others, order) => {
     const turns = fairTurns(1);
     const begun: string[] = [];
     const enter = (network: string, work: () => Promise<void> = nextTurn) =>

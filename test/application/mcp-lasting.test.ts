@@ -4,7 +4,7 @@ import { lasting } from '../../application/mcp/lasting-stream.ts';
 import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
 import type { McpErrorCode } from '../../domain/mcp/mcp-error.ts';
 
-/** A stream that is looked at when the test says so. */
+/** A stream whose API key is checked again when the test says so. */
 function scene() {
   const beats = new Set<() => void>();
   const abort = new AbortController();
@@ -46,8 +46,8 @@ function scene() {
 
 const events: McpAnswer = { kind: 'events', status: 200, events: (async function* none() {})() };
 
-describe('a stream that lasts', () => {
-  it('goes on while nobody can say whether its key was revoked, and ends when it is said', async () => {
+describe('a long-lived MCP stream', () => {
+  it('continues while its API key cannot be checked, and ends when the key is invalid', async () => {
     const { begin, beat, isEnded, watched, looks } = scene();
     await begin(events);
     await beat('store_unavailable');
@@ -56,7 +56,7 @@ describe('a stream that lasts', () => {
     expect([isEnded(), watched(), looks()]).toEqual([true, 0, 2]);
   });
 
-  it('is looked at no more once it was answered whole', async () => {
+  it('is not watched after a whole answer', async () => {
     const { begin, watched } = scene();
     await begin({ kind: 'empty', status: 202 });
     expect(watched()).toBe(0);

@@ -16,7 +16,7 @@ const server = {
   policy: { allowedOwners: [], allowedTools: undefined, deniedTools: ['denied'] },
 };
 
-/** A call of request 1, or the stream that a server speaks on by itself. */
+/** A call of request 1, or the stream on which a server sends messages by itself. */
 function aCall(
   over: { readonly session?: string; readonly listens?: true; readonly told?: FinishedMcpCall[] } = {},
 ): McpCall {
@@ -61,7 +61,7 @@ async function* framesOf(frames: readonly McpFrame[]): AsyncGenerator<McpFrame> 
 const relayed = (call: McpCall, status: number, body: McpReply['body']): McpAnswer =>
   relayedReply(terms, call, server, { status, session: undefined, body });
 
-/** What the caller gets of a stream. */
+/** The text that the caller gets of a stream. */
 async function streamed(call: McpCall, frames: readonly McpFrame[]): Promise<string> {
   const answer = relayed(call, 200, { kind: 'events', frames: framesOf(frames) });
   let text = '';
@@ -70,15 +70,15 @@ async function streamed(call: McpCall, frames: readonly McpFrame[]): Promise<str
   return text;
 }
 
-describe('what a server refuses with 404', () => {
-  it('is the end of a session, where there is one', () => {
+describe('a 404 from a server', () => {
+  it('is `session_not_found` in a session', () => {
     expect(relayed(aCall({ session: 's' }), 404, { kind: 'none' })).toMatchObject({
       status: 404,
       error: 'session_not_found',
     });
   });
 
-  it('is the server’s fault, where there is none', () => {
+  it('is `upstream_protocol` without a session', () => {
     expect(relayed(aCall(), 404, { kind: 'none' })).toMatchObject({
       status: 200,
       error: 'upstream_protocol',
@@ -93,37 +93,37 @@ describe('a JSON-RPC error of a server', () => {
     [499, 499],
     [500, 200],
     [503, 200],
-  ])('that came with %i passes with %i', (status, shown) => {
+  ])('with status %i is relayed with status %i', (status, shown) => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}';
     expect(relayed(aCall(), status, { kind: 'json', text })).toEqual({ kind: 'whole', status: shown, text });
   });
 });
 
-describe('what a server answers', () => {
+describe('an answer of a server', () => {
   const result = '{"jsonrpc":"2.0","id":1,"result":{}}';
 
-  it('passes as an error also where it names no request', () => {
+  it('that is an error with a null id is relayed', () => {
     const text = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}';
     expect(relayed(aCall(), 400, { kind: 'json', text })).toEqual({ kind: 'whole', status: 400, text });
     expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
   });
 
   it.each([
-    ['a result that comes with a status of a failure', 400, result],
-    ['what is no message', 200, '{"id":1,"result":{}}'],
-    ['the answer to another request', 200, '{"jsonrpc":"2.0","id":2,"result":{}}'],
-  ])('fails the call where it is %s', (_, status, text) => {
+    ['a result with an error status', 400, result],
+    ['not a JSON-RPC message', 200, '{"id":1,"result":{}}'],
+    ['a response to another request', 200, '{"jsonrpc":"2.0","id":2,"result":{}}'],
+  ])('fails the call if it is %s', (_, status, text) => {
     expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({ error: 'upstream_protocol' });
   });
 
-  it.each([401, 403])('fails the call with its own code where it is %i', (status) => {
+  it.each([401, 403])('with status %i fails the call with `upstream_unauthorized`', (status) => {
     const text = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}';
     expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({
       error: 'upstream_unauthorized',
     });
   });
 
-  it('is told that it was heard where nothing was asked, and fails the call where something was', () => {
+  it('with 202 and no body is relayed if no request was sent, and fails the call otherwise', () => {
     expect(relayed(aCall({ listens: true }), 202, { kind: 'none' })).toEqual({ kind: 'empty', status: 202 });
     expect(relayed(aCall(), 202, { kind: 'none' })).toMatchObject({ error: 'upstream_protocol' });
   });
@@ -134,29 +134,29 @@ describe('a stream of a server', () => {
   const list = (id: number): string =>
     JSON.stringify({ jsonrpc: '2.0', id, result: { tools: [{ name: 'denied' }, { name: 'fine' }] } });
 
-  it('that answers no request and breaks off just ends', async () => {
+  it('without a pending request ends without an error when it breaks', async () => {
     const text = await streamed(aCall({ listens: true }), [event(notification), brokenOff]);
     expect(text).toBe(`data: ${notification}\n\n`);
   });
 
-  it('that was to answer a request and breaks off ends with the error', async () => {
+  it('with a pending request ends with an error when it breaks', async () => {
     const text = await streamed(aCall(), [event(notification), brokenOff]);
     expect(text).toContain('"error_code":"upstream_unreachable"');
   });
 
-  it('that ends without the answer ends with the error, but is left to resume where its events have ids', async () => {
+  it('that ends without the answer ends with an error, unless its events have ids to resume from', async () => {
     expect(await streamed(aCall(), [event(notification)])).toContain('"error_code":"upstream_protocol"');
     const text = await streamed(aCall(), [event('', 'id: 1\n'), event(notification)]);
     expect(text).toBe(`id: 1\n\ndata: ${notification}\n\n`);
   });
 
-  it('that goes on behind the answer passes, and just ends', async () => {
+  it('that continues after the answer is relayed, and ends without an error', async () => {
     const text = await streamed(aCall(), [event(list(1)), event(notification), event(list(7)), brokenOff]);
     expect(text).toContain(notification);
     expect(text).not.toContain('error_code');
   });
 
-  it('keeps the lines of an event whose data it changes', async () => {
+  it('keeps the SSE line format of an event whose data is changed', async () => {
     const data = JSON.stringify(JSON.parse(list(1)), undefined, 1);
     const wire = Buffer.from(`data: ${data.replaceAll('\n', '\ndata: ')}\n\n`);
     const text = await streamed(aCall(), [{ kind: 'event', data, wire }]);
@@ -169,7 +169,7 @@ describe('a stream of a server', () => {
     ['without data', event('', `id: ${secret}\n`)],
     ['that is a comment', event('', `: ${secret}\n`)],
     ['in a field whose name begins with data', event(notification, `database: ${secret}\n`)],
-  ])('shows no credential of the gateway in an event %s', async (_, frame) => {
+  ])('redacts a credential of the gateway in an event %s', async (_, frame) => {
     const text = await streamed(aCall(), [frame, event(list(1))]);
     expect(text).not.toContain(secret);
     expect(text).toContain('[REDACTED]');
@@ -178,16 +178,16 @@ describe('a stream of a server', () => {
   it.each([
     ['the request', 1, {}],
     ['another request', 7, {}],
-    ['a request of before, on a stream that is resumed', 7, { listens: true }],
-  ] as const)('lists no denied tool in an answer to %s', async (_, id, over) => {
+    ['an earlier request, on a resumed stream', 7, { listens: true }],
+  ] as const)('omits denied tools in an answer to %s', async (_, id, over) => {
     const text = await streamed(aCall(over), [event(list(id))]);
     expect(text).toContain('"fine"');
     expect(text).not.toContain('"denied"');
   });
 });
 
-describe('what is told of a call', () => {
-  it('holds no credential, wherever its caller wrote one', () => {
+describe('the telemetry of a call', () => {
+  it('has credentials redacted in request id, method and protocol version', () => {
     const told: FinishedMcpCall[] = [];
     const call = aCall({ told });
     call.read(JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }));
@@ -206,7 +206,7 @@ describe('a cancellation', () => {
   };
   const whole: McpAnswer = { kind: 'empty', status: 202 };
 
-  it('ends a call whose events are still read, and none that is over', async () => {
+  it('ends a call whose events are still being read, but not a finished call', async () => {
     const waiting = waitingCalls();
     const [read, over, readToItsEnd] = [aCall(), aCall(), aCall()];
     const events = (): McpAnswer => ({ kind: 'events', status: 200, events: framesOfText() });
@@ -223,7 +223,7 @@ describe('a cancellation', () => {
     ['another key', ({ caller }) => ({ caller: { ...caller, apiKeyId: 'another' } })],
     ['another session', () => ({ session: 'another' })],
     ['another server', () => ({ serverId: 'another' })],
-  ])('of %s ends nothing, though it names the same id', (_, change) => {
+  ])('of %s does not end a call with the same id', (_, change) => {
     const { during, cancel } = waitingCalls();
     const call = aCall();
     void during(call, () => new Promise(() => undefined));
@@ -233,7 +233,7 @@ describe('a cancellation', () => {
     expect(call.lost).toBeUndefined();
   });
 
-  it('names the later one of two requests with one id, also when the earlier one is over', async () => {
+  it('ends the later of two requests with the same id, even after the earlier one has finished', async () => {
     const waiting = waitingCalls();
     const [earlier, later] = [aCall(), aCall()];
     const answer = Promise.withResolvers<McpAnswer>();

@@ -16,7 +16,7 @@ describe('a session of the gateway with a server', () => {
     ['2025-06-18', '2025-06-18'],
     ['x'.repeat(33), newestRevision],
     [undefined, newestRevision],
-  ])('settles on the revision that the server names, where it names one: %s', async (named, settled) => {
+  ])('uses the server’s protocol revision if valid, or else the newest: %s', async (named, settled) => {
     const told: McpExchange[] = [];
     const upstreams = {
       servers: () => [server],
@@ -36,7 +36,7 @@ describe('a session of the gateway with a server', () => {
     expect(told.at(-1)?.headers).toEqual({ 'mcp-protocol-version': settled });
   });
 
-  it('holds the longest event that is not complete yet, once', () => {
+  it('reserves memory for the longest incomplete event only once', () => {
     const held: number[] = [];
     const hold = (bytes: number): boolean => held.push(bytes) < 3;
     const memory = { hold, holdUnfinished: () => false };
@@ -46,7 +46,7 @@ describe('a session of the gateway with a server', () => {
   });
 });
 
-it('titles of tools are remembered in a bounded number', () => {
+it('at most 10,000 tool titles are kept', () => {
   const titles = toolTitles();
   const tools = Array.from({ length: 10_001 }, (_, n) => ({ name: `t${n}`, title: `Tool ${n}` }));
   titles.listed('own', tools.slice(0, 10_000));

@@ -23,7 +23,7 @@ const members: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
-/** Where a server says that its list goes on. */
+/** The next cursor that a server returns, by server id and page. */
 const cursors: Readonly<Record<string, (page: number) => string>> = {
   endless: (page) => `page ${page}`,
   stuck: () => 'page 2',
@@ -31,7 +31,7 @@ const cursors: Readonly<Record<string, (page: number) => string>> = {
   last: () => '',
 };
 
-/** A server that asks the caller a thousand times before it answers. */
+/** A server that sends a thousand requests to the caller before it answers. */
 function asking(id: unknown): McpReply {
   async function* frames(): AsyncGenerator<McpFrame> {
     for (let n = 0; n <= 1000; n += 1) {
@@ -43,7 +43,7 @@ function asking(id: unknown): McpReply {
   return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
 }
 
-/** A server that first answers what nobody has asked it. */
+/** A server that first sends a response to an unknown request. */
 function answeringOthers(id: unknown, result: JsonObject): McpReply {
   async function* frames(): AsyncGenerator<McpFrame> {
     for (const message of [
@@ -57,7 +57,7 @@ function answeringOthers(id: unknown, result: JsonObject): McpReply {
   return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
 }
 
-/** The union of servers that list what they are told to, and answer each other message with what they were asked. */
+/** The union of servers that return their lists, and echo the params of every other request. */
 function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
   const records: { readonly tool: string; readonly heldBytes: number }[] = [];
   const refused: string[] = [];
@@ -94,7 +94,7 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
             const error: McpError = { code: 'upstream_unreachable', message: 'Nobody waits.' };
             ask.signal.addEventListener('abort', () => resolve(E.left(error)));
           });
-        // Nobody takes an answer to what a server asks.
+        // A refusal of a server's request is never accepted, so it stays in flight.
         if (ask.text?.includes('"error":') === true) {
           refused.push(ask.text);
           return new Promise(() => undefined);
@@ -195,8 +195,8 @@ const servers = fc
 
 const open = { allowedOwners: [{ kind: 'everyone' }], allowedTools: undefined, deniedTools: [] } as const;
 
-describe('resources of all servers', () => {
-  it('never disagree: what is listed is read at its server, and nothing else is read at any', async () => {
+describe('resources of the union', () => {
+  it('can be read from their own server if and only if they are listed', async () => {
     await fc.assert(
       fc.asyncProperty(servers, async (all) => {
         const { ask, asked } = unionOf(all);
@@ -236,7 +236,7 @@ describe('resources of all servers', () => {
   });
 });
 
-it('a cancellation goes to no server without sessions, where its id may be of another caller', async () => {
+it('a cancellation is not sent to a server without a session, where its id may be another caller’s', async () => {
   const { asked, cancel } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
   await cancel();
   expect(asked).toEqual([]);
@@ -245,7 +245,7 @@ it('a cancellation goes to no server without sessions, where its id may be of an
 describe('a list of the union', () => {
   const tools = (count: number) => Array.from({ length: count }, (_each, n) => ({ name: `t${n}` }));
 
-  it('has at most 10,000 items of a server', async () => {
+  it('has at most 10,000 items per server', async () => {
     const { ask } = unionOf([
       { id: 'own', displayName: 'own', policy: open, lists: { 'tools/list': tools(40_000) } },
     ]);
@@ -255,19 +255,16 @@ describe('a list of the union', () => {
   it.each([
     [100, 20],
     [1000, 3],
-  ])(
-    'is asked for page by page, but not without end: pages of %i tools, %i of them',
-    async (count, pages) => {
-      const lists = {
-        'tools/list': tools(count).map((tool) => ({ ...tool, description: 'x'.repeat(3000) })),
-      };
-      const { ask, asked } = unionOf([{ id: 'endless', displayName: 'e', policy: open, lists }]);
-      expect((await ask('tools/list')).result.tools).toHaveLength(count);
-      expect(asked).toHaveLength(pages);
-    },
-  );
+  ])('is requested in a limited number of pages: pages of %i tools, %i of them', async (count, pages) => {
+    const lists = {
+      'tools/list': tools(count).map((tool) => ({ ...tool, description: 'x'.repeat(3000) })),
+    };
+    const { ask, asked } = unionOf([{ id: 'endless', displayName: 'e', policy: open, lists }]);
+    expect((await ask('tools/list')).result.tools).toHaveLength(count);
+    expect(asked).toHaveLength(pages);
+  });
 
-  it('is asked for within the time of one answer, whatever its pages', async () => {
+  it('has one timeout of 10 s for all pages', async () => {
     const { ask, asked } = unionOf([
       { id: 'endless', displayName: 'e', policy: open, lists: { 'tools/list': tools(1) } },
     ]);
@@ -281,18 +278,15 @@ describe('a list of the union', () => {
     ['resources/list', 'resources', [{ name: 'a', uri: 'own://a' }]],
     ['resources/templates/list', 'resourceTemplates', [{ name: 'a', uriTemplate: 'own://{a}' }]],
     ['tools/list', 'tools', tools(1)],
-  ])(
-    'ends where a server gives the same page again, and has nothing twice: %s',
-    async (method, member, items) => {
-      const { ask, asked } = unionOf([
-        { id: 'stuck', displayName: 's', policy: open, lists: { [method]: items } },
-      ]);
-      expect((await ask(method)).result[member]).toHaveLength(1);
-      expect(asked).toHaveLength(2);
-    },
-  );
+  ])('ends when a server repeats a page, and has no duplicates: %s', async (method, member, items) => {
+    const { ask, asked } = unionOf([
+      { id: 'stuck', displayName: 's', policy: open, lists: { [method]: items } },
+    ]);
+    expect((await ask(method)).result[member]).toHaveLength(1);
+    expect(asked).toHaveLength(2);
+  });
 
-  it('has nothing of a server that refuses it, whatever stands in the refusal', async () => {
+  it('has no items of a server that answers with an HTTP error', async () => {
     const { ask } = unionOf([
       { id: 'refusing', displayName: 'r', policy: open, lists: { 'tools/list': tools(1) } },
       { id: 'own', displayName: 'o', policy: open, lists: { 'tools/list': tools(1) } },
@@ -300,7 +294,7 @@ describe('a list of the union', () => {
     expect((await ask('tools/list')).result.tools).toEqual([{ name: 'own__t0' }]);
   });
 
-  it('is what a server answers to that very request', async () => {
+  it('ignores responses to other requests', async () => {
     const { ask } = unionOf([
       { id: 'mixed', displayName: 'm', policy: open, lists: { 'tools/list': tools(2) } },
     ]);
@@ -310,7 +304,7 @@ describe('a list of the union', () => {
   it.each([
     ['too long to be sent back', 'cursed'],
     ['empty', 'last'],
-  ])('ends where its cursor is %s', async (_what, id) => {
+  ])('ends at a cursor that is %s', async (_what, id) => {
     const { ask, asked } = unionOf([
       { id, displayName: id, policy: open, lists: { 'tools/list': tools(1) } },
     ]);
@@ -318,7 +312,7 @@ describe('a list of the union', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('fails where there is no room for what the servers answer, and does not leave a server out', async () => {
+  it('fails with `overloaded` if memory for the answers is exhausted, and never omits a server', async () => {
     const lists = { 'tools/list': tools(1000) };
     const { ask } = unionOf(
       [
@@ -333,13 +327,13 @@ describe('a list of the union', () => {
   it.each([
     ['tools/list', 'tools'],
     ['resources/list', 'resources'],
-  ] as const)('shows no credential that a server repeats in it: %s', async (method, member) => {
+  ] as const)('redacts a credential that a server repeats: %s', async (method, member) => {
     const items = [{ name: 'a', uri: 'file:///a', description: `Sign in with ${credential}.` }];
     const { ask } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: { [method]: items } }]);
     expect((await ask(method)).result[member]).toMatchObject([{ description: 'Sign in with [REDACTED].' }]);
   });
 
-  it('that is cancelled before all servers have answered is none', async () => {
+  it('fails with `cancelled` if it is cancelled before all servers have answered', async () => {
     const lists = { 'tools/list': tools(1) };
     const { ask, cancel } = unionOf([
       { id: 'own', displayName: 'own', policy: open, lists },
@@ -352,32 +346,35 @@ describe('a list of the union', () => {
   });
 });
 
-it.each(['constructor', 'toString', '__proto__'])('the union answers no method `%s`', async (method) => {
-  const { ask } = unionOf([]);
-  expect((await ask(method)).error.data.error_code).toBe('unknown_method');
-});
+it.each(['constructor', 'toString', '__proto__'])(
+  'the union rejects `%s` as an unknown method',
+  async (method) => {
+    const { ask } = unionOf([]);
+    expect((await ask(method)).error.data.error_code).toBe('unknown_method');
+  },
+);
 
-describe('a server that asks without end', () => {
-  it('has 16 refusals under way at most, and its answer passes', async () => {
+describe('a server that sends many requests', () => {
+  it('has at most 16 refusals in flight, and its answer is relayed', async () => {
     const { ask, refused } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
     expect((await ask('tools/call', { name: 'own__asks' })).result).toEqual({});
     expect(refused).toHaveLength(16);
   });
 });
 
-describe('a message that holds a key or token of the gateway', () => {
+describe('a message that contains a key or token of the gateway', () => {
   it.each([
     ['an API key', `gwk_abcdefgh.${'0'.repeat(32)}`],
     ['a token of an admin', `gwa_${'0'.repeat(32)}.${'f'.repeat(64)}`],
-  ])('goes to no server: %s', async (_, key) => {
+  ])('is rejected and sent to no server: %s', async (_, key) => {
     const { ask, asked } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
     const answer = await ask('tools/call', { name: 'own__t', arguments: { key } });
     expect([answer.error.data.error_code, asked]).toEqual(['holds_api_key', []]);
   });
 });
 
-describe('a record that waits', () => {
-  it('is counted with the arguments that it holds, though the call failed', async () => {
+describe('a queued record of a tool call', () => {
+  it('is counted with the size of its arguments, for a denied call too', async () => {
     const policy = { ...open, deniedTools: ['closed'] };
     const { ask, records } = unionOf([{ id: 'own', displayName: 'own', policy, lists: {} }]);
     const argument = { arguments: { a: 'x'.repeat(100_000) } };

@@ -22,7 +22,7 @@ const setBudget = (caller: Caller, budget: BudgetTerms | undefined): Caller => {
   return caller;
 };
 
-/** Blocked costs shut the windows of the same ledger. */
+/** The same ledger, in which a blocked cost closes the window. */
 const closing = {
   admit: ledger.admit,
   settle: async (record: Parameters<typeof ledger.settle>[0]) => {

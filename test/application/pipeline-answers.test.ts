@@ -9,7 +9,7 @@ import { fails, says, type Script, streams } from '../support/fakes/scripted-ups
 import { aBudget, answer, cost, Pipeline, type PipelineOptions } from '../support/fakes/pipeline.ts';
 import { chatText, failed, failedAsTold, responsesFailed } from '../support/fakes/stream-chunks.ts';
 
-/** What must be told to nobody: a credential of the configuration, the caller's own secret, and anybody's key. */
+/** Texts that must always be redacted: a credential of the configuration, the caller's own secret, an API key, a URL. */
 const secrets = [
   'upstream-credential-1',
   'callers-own-secret',
@@ -25,7 +25,7 @@ const wordsOf = async (options: PipelineOptions): Promise<string> => {
 };
 
 describe('a whole answer', () => {
-  it('is the upstream’s own text where nothing translates it', async () => {
+  it('is the upstream’s own text if it is not translated', async () => {
     const text = '{ "choices": [], "n": 9007199254740993 }';
     const script: Script = {
       answer: E.right({ kind: 'whole', status: 200, answer: { value: answer, text } }),
@@ -33,7 +33,7 @@ describe('a whole answer', () => {
     expect((await new Pipeline({ script }).serve()).answer).toEqual({ kind: 'whole', text });
   });
 
-  it('is told in the caller’s words where the upstream speaks others, under the model that was asked for', async () => {
+  it('is translated to the caller’s family if the upstream speaks another, with the requested model', async () => {
     const { answer: told } = await new Pipeline({ family: 'messages' }).serve();
     expect(told?.kind === 'whole' && JSON.parse(told.text.toString())).toMatchObject({
       id: expect.stringMatching(/^msg_[0-9a-f]{32}$/),
@@ -44,7 +44,7 @@ describe('a whole answer', () => {
     });
   });
 
-  it('that cannot be told in the caller’s words is a failure of the upstream, and its usage is unbilled', async () => {
+  it('that cannot be translated is an upstream failure, and its usage is unbilled', async () => {
     const pipeline = await new Pipeline({
       family: 'messages',
       script: says({ ...answer, choices: 'none' }),
@@ -55,7 +55,7 @@ describe('a whole answer', () => {
     expect(pipeline.ledger.rows).toEqual([]);
   });
 
-  it('that is large is read beside the event loop, and told as a small one is', async () => {
+  it('in large parts is returned like a small one, with a ledger row', async () => {
     const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
     const pipeline = await new Pipeline({
       script: { answer: E.right({ kind: 'large', status: 200, parts }) },
@@ -64,7 +64,7 @@ describe('a whole answer', () => {
     expect(pipeline.ledger.rows).toHaveLength(1);
   });
 
-  it('that is large, of a call that failed in part, is that failure, and what it used is unbilled', async () => {
+  it('in large parts, of a call that failed in part, is that failure, and its usage is unbilled', async () => {
     const parts = [{ text: sharedText([Buffer.from(JSON.stringify(answer))]), inputs: 1 }];
     const fault = { kind: 'status', status: 429, message: 'Slow down.', headers: {} } as const;
     const pipeline = await new Pipeline({
@@ -76,7 +76,7 @@ describe('a whole answer', () => {
     expect(pipeline.ledger.rows).toEqual([]);
   });
 
-  it('that is large and unreadable is a failure with the status that it came with', async () => {
+  it('in large parts that cannot be parsed is a failure with the upstream’s status', async () => {
     const parts = [{ text: sharedText([Buffer.from('[')]), inputs: 1 }];
     const pipeline = await new Pipeline({
       script: { answer: E.right({ kind: 'large', status: 200, parts }) },
@@ -88,7 +88,7 @@ describe('a whole answer', () => {
   it.each([
     ['store_unavailable', 'lost'],
     ['internal_error', 'refuses'],
-  ] as const)('is never told where it could not be recorded: %s', async (code, database) => {
+  ] as const)('is not returned if it cannot be recorded: %s', async (code, database) => {
     const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = database) };
     const pipeline: Pipeline = new Pipeline({ script, budget: aBudget() });
     await pipeline.serve();
@@ -100,7 +100,7 @@ describe('a whole answer', () => {
 });
 
 describe('a refusal', () => {
-  it('stays what it was where it could not be logged', async () => {
+  it('has the same error if it cannot be logged', async () => {
     const script: Script = {
       ...fails({ kind: 'transport' }),
       meanwhile: () => (pipeline.ledger.database = 'refuses'),
@@ -111,12 +111,12 @@ describe('a refusal', () => {
     expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error', settled: 'lost' }]);
   });
 
-  it('tells when a budget’s window ends', async () => {
+  it('by a budget has the end of the budget’s window', async () => {
     const { answer } = await new Pipeline({ budget: aBudget({ amount: 0n }) }).serve();
     expect(errorOf(answer)).toMatchObject({ budgetResetsAt: '2028-04-01T00:00:00.000Z' });
   });
 
-  it('names the models that the key may use, and no other', async () => {
+  it('for an unknown model suggests a model that the key may use, and no other', async () => {
     const caller = {
       apiKeyId: 'k',
       keyOwner: { kind: 'team', teamId: 't' },
@@ -129,8 +129,8 @@ describe('a refusal', () => {
   });
 });
 
-describe('what an upstream calls its failure', () => {
-  it('is told with the type of an upstream that speaks the messages body, and of no other', async () => {
+describe('the labels of an upstream error', () => {
+  it('include the error type only if the upstream speaks the messages body', async () => {
     const labels = { code: 'c', messagesType: 'bad_request_error' };
     const script = fails({ kind: 'status', status: 400, message: 'No.', headers: {}, labels });
     const translated = await new Pipeline({ family: 'messages', script }).serve();
@@ -141,9 +141,9 @@ describe('what an upstream calls its failure', () => {
   });
 });
 
-describe('words with a secret in them', () => {
+describe('messages that contain a secret', () => {
   const withAll = secrets.join(' and ');
-  /** A field is named by a key of the caller's body, which may be a key in the other sense, and no URL. */
+  /** An error names a field by a key of the caller's body, which may contain a credential, but no URL. */
   const keys = secrets.slice(0, 3).join();
   const refusing = (message: string, labels?: UpstreamLabels): Script =>
     fails({ kind: 'status', status: 400, message, headers: {}, ...(labels && { labels }) });
@@ -151,34 +151,37 @@ describe('words with a secret in them', () => {
   it.each<[string, PipelineOptions]>([
     ['of the gateway', { request: { body: E.left(invalidRequest(withAll, keys)) } }],
     ['of a dialect', { script: { ...says(answer), refusal: invalidRequest(withAll, keys) } }],
-    ['of an upstream that refuses', { script: refusing(withAll) }],
-    ['of an upstream that breaks off', { stream: true, script: streams([chatText('Hi')], failed(withAll)) }],
+    ['of an upstream that rejects the request', { script: refusing(withAll) }],
     [
-      'of an upstream that tells its failure in an event of its own',
+      'of an upstream whose stream fails',
+      { stream: true, script: streams([chatText('Hi')], failed(withAll)) },
+    ],
+    [
+      'of an upstream that reports its failure in an event of its own',
       { family: 'responses', stream: true, script: streams([responsesFailed(withAll)], failedAsTold) },
     ],
-  ])('%s are told, logged and exported without it', async (_, options) => {
+  ])('%s are redacted for the caller, the log and the telemetry', async (_, options) => {
     const words = await wordsOf(options);
     for (const secret of secrets) expect(words).not.toContain(secret);
     expect(words).toContain('[REDACTED]');
   });
 
   it.each([
-    ['by the gateway, whose messages are bounded', `${'x'.repeat(maxErrorMessageChars)} more`],
-    ['in the middle of a secret, by the upstream itself', 'Wrong key: callers-own-se…'],
-  ])('lose the half of a secret where they are cut off: %s', async (_, words) => {
+    ['by the gateway at its message limit', `${'x'.repeat(maxErrorMessageChars)} more`],
+    ['by the upstream in the middle of a secret', 'Wrong key: callers-own-se…'],
+  ])('do not keep the beginning of a secret when they are truncated: %s', async (_, words) => {
     const { answer } = await new Pipeline({ script: refusing(words) }).serve();
     expect(errorOf(answer)?.message.length).toBeLessThanOrEqual(maxErrorMessageChars);
     expect(errorOf(answer)?.message).not.toContain('callers-own');
   });
 
-  it('lose the labels that they are in, and no others', async () => {
+  it('lose labels that contain a secret, and keep the others', async () => {
     const labels = { code: 'context_length_exceeded', param: 'callers-own-secret' };
     const { answer } = await new Pipeline({ script: refusing('No.', labels) }).serve();
     expect(errorOf(answer)?.upstream?.labels).toEqual({ code: 'context_length_exceeded' });
   });
 
-  it('are looked through for what became a secret meanwhile: a token that was obtained for this very call', async () => {
+  it('are redacted with a token that was obtained during the call', async () => {
     const token = 'token-of-this-very-call';
     const script: Script = { ...refusing(`${token} is bad`), meanwhile: () => obtained() };
     const pipeline: Pipeline = new Pipeline({ script });
@@ -196,7 +199,7 @@ describe('words with a secret in them', () => {
     expect(JSON.stringify([pipeline.log, payload])).not.toContain(token);
   });
 
-  it('are looked through for it also where the rules were needed before', async () => {
+  it('are redacted with such a token even if the redaction rules were used before it was obtained', async () => {
     const token = 'token-of-this-very-call';
     const obtained = (): void => {
       pipeline.policy = { ...pipeline.policy, redaction: redactionRules([], [token]) };
@@ -210,7 +213,7 @@ describe('words with a secret in them', () => {
     ]);
   });
 
-  it('leave an event as it came, bytes and all, where there is none', async () => {
+  it('are not rebuilt if they contain no secret: the event is forwarded as is', async () => {
     const event = responsesFailed('It is too hot.');
     const pipeline = await new Pipeline({
       family: 'responses',
@@ -221,8 +224,8 @@ describe('words with a secret in them', () => {
   });
 });
 
-describe('the names of a translated answer', () => {
-  it('are made of the request’s own id, the model that was asked for and the time when it came', async () => {
+describe('the id, model and time of a translated answer', () => {
+  it('are the request log id, the requested model and the time of the request', async () => {
     const pipeline = await new Pipeline({
       request: { requestLogId: '0190-a', receivedAt: 1_234_567 },
     }).serve();

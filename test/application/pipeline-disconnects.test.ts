@@ -22,7 +22,7 @@ import {
   usage,
 } from '../support/fakes/stream-chunks.ts';
 
-/** Steps of a stream; `leave` is where the caller goes. */
+/** Steps of a stream; `leave` is the step at which the client disconnects. */
 type Steps = (leave: () => unknown) => readonly Step[];
 
 const midway: Steps = (leave) => [[chatText('Hi')], leave, [chatFinish], [chatUsage], done];
@@ -43,7 +43,7 @@ const hard = { budget: aBudget() };
 const soft = { budget: aBudget({ hardLimit: false }) };
 const drained = 'cancel within 30000 ms';
 
-/** How a caller that left is logged: with status 499, and what became of the call upstream. */
+/** The rows of a request whose client disconnected: status 499, and the result of the upstream call. */
 const rowsOf = ({ log, ledger, finished }: Pipeline) => ({
   status: log?.statusCode,
   code: log?.errorCode,
@@ -53,8 +53,8 @@ const rowsOf = ({ log, ledger, finished }: Pipeline) => ({
 });
 const closed = { status: 499, code: 'client_closed', outcome: 'client_closed' };
 
-describe('a caller that leaves', () => {
-  it('before the call was sent has no call, and no ledger row', async () => {
+describe('a client disconnect', () => {
+  it('before the upstream call prevents the call, and there is no ledger row', async () => {
     const pipeline = new Pipeline();
     const served = pipeline.serve();
     pipeline.link.lose();
@@ -63,7 +63,7 @@ describe('a caller that leaves', () => {
     expect(rowsOf(pipeline)).toEqual({ ...closed, attempts: [], ledger: [] });
   });
 
-  it('before the upstream answered has its call cancelled, and no ledger row: nothing was accepted', async () => {
+  it('before the upstream accepted cancels the call, and there is no ledger row', async () => {
     const script: Script = { ...says(answer), accepts: false, meanwhile: () => pipeline.link.lose() };
     const pipeline: Pipeline = new Pipeline({ script });
     await pipeline.serve();
@@ -75,7 +75,7 @@ describe('a caller that leaves', () => {
     });
   });
 
-  it('after an upstream 2xx has a ledger row, without usage where none was seen', async () => {
+  it('after an upstream 2xx leaves a ledger row, with `usage_missing` if no usage was seen', async () => {
     const script: Script = { ...says(answer), accepts: true, meanwhile: () => pipeline.link.lose() };
     const pipeline: Pipeline = new Pipeline({ script });
     await pipeline.serve();
@@ -86,7 +86,7 @@ describe('a caller that leaves', () => {
     });
   });
 
-  it('in a call that ends without an answer has a priced ledger row where usage was seen before', async () => {
+  it('in a call that fails after it reported usage leaves a priced ledger row', async () => {
     const script: Script = {
       ...fails({ kind: 'transport', usage }),
       accepts: true,
@@ -101,7 +101,7 @@ describe('a caller that leaves', () => {
     });
   });
 
-  it('after a 2xx that cannot be said in its family has a priced ledger row all the same', async () => {
+  it('after a 2xx that cannot be translated leaves a priced ledger row', async () => {
     const script: Script = { ...says({ choices: [], usage }), meanwhile: () => pipeline.link.lose() };
     const policy = { drainOnDisconnect: 'always' } as const;
     const pipeline: Pipeline = new Pipeline({ family: 'messages', script, policy });
@@ -114,9 +114,9 @@ describe('a caller that leaves', () => {
   });
 
   it.each<[string, Steps, string]>([
-    ['without usage', midway, 'usage_missing'],
-    ['priced where usage was seen before', afterUsage, 'priced'],
-  ])('in the middle of a stream has a ledger row %s', async (_, steps, status) => {
+    ['with `usage_missing`', midway, 'usage_missing'],
+    ['priced if usage was seen before', afterUsage, 'priced'],
+  ])('during a stream cancels the call and leaves a ledger row %s', async (_, steps, status) => {
     const pipeline = await left({ steps });
     expect(pipeline.upstream.orders).toEqual(['cancel']);
     expect(rowsOf(pipeline)).toEqual({
@@ -128,18 +128,18 @@ describe('a caller that leaves', () => {
 
   it.each<[string, Steps, number | undefined]>([
     [
-      'has no time to a first token where none came before',
+      'before the first token leaves a log row without a first token time',
       (leave) => [leave, [chatText('Hi')], done],
       undefined,
     ],
-    ['keeps the time to the first token that it had', midway, 7],
-  ])('%s, though its stream is read to its end', async (_, steps, firstTokenMs) => {
+    ['after the first token leaves a log row with its first token time', midway, 7],
+  ])('%s, even if the stream is drained', async (_, steps, firstTokenMs) => {
     const pipeline = await left({ steps, policy: { drainOnDisconnect: 'always' } });
     expect(pipeline.upstream.orders).toEqual([drained]);
     expect(pipeline.log).toMatchObject({ statusCode: 499, firstTokenMs });
   });
 
-  it('is written to no longer, while its stream goes on to its end', async () => {
+  it('during a stream ends the writing to the caller', async () => {
     const pipeline = await left(hard);
     expect(pipeline.sentKinds).toEqual(['chunk']);
   });
@@ -147,11 +147,11 @@ describe('a caller that leaves', () => {
   it.each<[string, Steps, PipelineOptions]>([
     ['the `finish_reason`', afterFinish, {}],
     [
-      'a terminal event that is held',
+      'a held terminal event',
       (leave) => [[responsesText('Hi')], [responsesCompleted], leave, done],
       { family: 'responses' },
     ],
-  ])('after %s has left nothing early: it is a success', async (_, steps, options) => {
+  ])('after %s is a success', async (_, steps, options) => {
     const pipeline = await left({ steps, ...options });
     expect(pipeline.upstream.orders).not.toContain('cancel');
     expect(rowsOf(pipeline)).toEqual({
@@ -163,27 +163,27 @@ describe('a caller that leaves', () => {
     });
   });
 
-  it('after the `finish_reason` of one choice has left early where another has begun', async () => {
+  it('after the `finish_reason` of one choice cancels the call if another choice has begun', async () => {
     const another = { ...chatText('Ho'), reopens: true } as const;
     const pipeline = await left({ steps: (leave) => [[chatFinish], [another], leave, [chatUsage], done] });
     expect(pipeline.upstream.orders.at(-1)).toBe('cancel');
     expect(rowsOf(pipeline)).toMatchObject({ ...closed, ledger: ['usage_missing'] });
   });
 
-  it('after the `finish_reason`, and before another choice begins, is waited for no longer than for the end', async () => {
+  it('after the `finish_reason` keeps the 10 s limit for the end, even if another choice begins', async () => {
     const another = { ...chatText('Ho'), reopens: true } as const;
     const pipeline = await left({ steps: (leave) => [[chatFinish], leave, [another], [chatUsage], done] });
     expect(pipeline.upstream.orders).toEqual(['end within 10000 ms']);
     expect(rowsOf(pipeline)).toMatchObject({ status: 200, outcome: 'success', ledger: ['priced'] });
   });
 
-  it('after the upstream told its failure has not left early: the failure is the upstream’s', async () => {
+  it('after the upstream reported its failure is logged as an upstream error', async () => {
     const steps: Steps = (leave) => [[responsesFailed('It is too hot.')], leave, failedAsTold];
     const pipeline = await left({ steps, family: 'responses' });
     expect(rowsOf(pipeline)).toMatchObject({ code: 'upstream_error', outcome: 'upstream_error', ledger: [] });
   });
 
-  it('from a call that fails by itself has left first: no ledger row but for what was accepted', async () => {
+  it('before the upstream call times out is logged as `client_closed`, without a ledger row', async () => {
     const meanwhile = (): void => pipeline.link.lose();
     const script: Script = { ...fails({ kind: 'timeout', phase: 'first_byte' }), meanwhile };
     const pipeline: Pipeline = new Pipeline({ script, policy: { drainOnDisconnect: 'always' } });
@@ -192,7 +192,7 @@ describe('a caller that leaves', () => {
     expect(rowsOf(pipeline)).toMatchObject({ ...closed, ledger: [] });
   });
 
-  it('is no failure of its own where its cost is blocked: it has left', async () => {
+  it('in a request whose cost is blocked is logged as `client_closed`, without a ledger row', async () => {
     const policy = { drainOnDisconnect: 'always' } as const;
     const pipeline = await left({ budget: aBudget({ amount: cost - 1n }), policy });
     expect(pipeline.finished).toMatchObject([{ outcome: 'client_closed', settled: 'blocked' }]);
@@ -200,14 +200,14 @@ describe('a caller that leaves', () => {
   });
 });
 
-describe('a stream that its caller left is drained', () => {
+describe('after a client disconnect, a stream is drained', () => {
   it.each<[string, PipelineOptions]>([
     [
-      'for an owner with a hard limit, where that is asked',
+      'for an owner with a hard limit, if configured',
       { ...hard, policy: { drainOnDisconnect: 'hard_budget' } },
     ],
-    ['for anybody, where that is asked', { policy: { drainOnDisconnect: 'always' } }],
-  ])('%s: for a bounded time, so that its cost is known', async (_, options) => {
+    ['for any owner, if configured', { policy: { drainOnDisconnect: 'always' } }],
+  ])('%s: for at most 30 s, and its usage is charged', async (_, options) => {
     const pipeline = await left(options);
     expect(pipeline.upstream.orders).toEqual([drained]);
     expect(rowsOf(pipeline)).toEqual({
@@ -217,7 +217,7 @@ describe('a stream that its caller left is drained', () => {
     });
   });
 
-  it('and its payload has what there was of it, with the failure that it was to its caller', async () => {
+  it('and its payload has the events of the stream and the error `client_closed`', async () => {
     const pipeline = await left({ policy: { drainOnDisconnect: 'always' } });
     const response = (await pipeline.payloads[0]?.make())?.response.text ?? '';
     expect(JSON.parse(response)).toMatchObject({
@@ -228,15 +228,15 @@ describe('a stream that its caller left is drained', () => {
   });
 
   it.each<[string, PipelineOptions]>([
-    ['where nobody asks for it', { ...hard, policy: { drainOnDisconnect: 'never' } }],
+    ['if it is disabled', { ...hard, policy: { drainOnDisconnect: 'never' } }],
     ['for a soft limit', { ...soft, policy: { drainOnDisconnect: 'hard_budget' } }],
     ['for an owner without a budget', { policy: { drainOnDisconnect: 'hard_budget' } }],
     [
-      'where as many are drained as may be at once',
+      'if the maximum number of streams is being drained',
       { policy: { drainOnDisconnect: 'always', maxDrains: 0 } },
     ],
     [
-      'where it is not charged',
+      'if the request is not charged',
       {
         family: 'count_tokens',
         provider: { takes: () => 'as_written' },
@@ -247,7 +247,7 @@ describe('a stream that its caller left is drained', () => {
     expect((await left(options)).upstream.orders).toEqual(['cancel']);
   });
 
-  it('without usage where it does not come to its end in that time', async () => {
+  it('and charged with `usage_missing` if it does not end in time', async () => {
     const steps: Steps = (leave) => [[chatText('Hi')], leave, failed('The upstream did not finish in time.')];
     const pipeline = await left({ steps, policy: { drainOnDisconnect: 'always' } });
     expect(rowsOf(pipeline)).toEqual({
@@ -262,7 +262,7 @@ describe('a stream that its caller left is drained', () => {
     policy: { drainOnDisconnect: 'always', maxDrains: 1 },
   };
 
-  it('and not where its call is over: who leaves then takes no place, and ends nothing', async () => {
+  it('but not if its upstream call has ended already', async () => {
     const pipeline = await new Pipeline({ ...oneAtOnce, stream: false }).serve();
     pipeline.link.lose();
     expect([pipeline.upstream.orders, pipeline.answer?.kind]).toEqual([[], 'whole']);
@@ -272,7 +272,7 @@ describe('a stream that its caller left is drained', () => {
     ['a stream', (leave) => streams(...midway(leave))],
     ['a whole answer', (leave) => ({ ...says(answer), meanwhile: leave })],
     ['a failure', (leave) => ({ ...fails({ kind: 'transport' }), meanwhile: leave })],
-  ])('in a place that the next one has when it has ended: %s', async (_, scriptOf) => {
+  ])('in a slot that is released at its end: %s', async (_, scriptOf) => {
     const links = [new FakeLink(), new FakeLink()];
     let served = 0;
     const script = scriptOf(() => links[served]?.lose());
@@ -285,7 +285,7 @@ describe('a stream that its caller left is drained', () => {
   });
 
   it.each([1, 2, 3])(
-    'in one of as many places as there are, of which each gives one back, and others none: %i',
+    'if one of the slots is free, and each drain releases exactly one slot: %i slots',
     async (maxDrains) => {
       const links: FakeLink[] = [];
       const script = streams(...midway(() => leaveAndBegin(links.shift())));
@@ -309,42 +309,39 @@ describe('a stream that its caller left is drained', () => {
   );
 });
 
-describe('a caller that left, and the database is lost meanwhile,', () => {
+describe('a client disconnect while the database is lost', () => {
   it.each<[string, PipelineOptions]>([
     ['a hard', hard],
     ['a soft', soft],
-  ])(
-    'has its record in the journal, with the usage that was waited for: owner with %s limit',
-    async (_, of) => {
-      const lose = () => (pipeline.ledger.database = 'lost');
-      const script = streams(
-        [chatText('Hi')],
-        () => pipeline.link.lose(),
-        lose,
-        [chatFinish],
-        [chatUsage],
-        done,
-      );
-      const pipeline: Pipeline = new Pipeline({
-        stream: true,
-        script,
-        policy: { drainOnDisconnect: 'always' },
-        ...of,
-      });
-      await pipeline.serve();
-      expect(pipeline.ledger.journal).toMatchObject([
-        { charge: { cost: { pricingStatus: 'priced' } }, deferrableTo: pipeline.ledger.now },
-      ]);
-      expect(pipeline.sentKinds).toEqual(['chunk']);
-      expect(pipeline.finished).toMatchObject([{ outcome: 'client_closed' }]);
-    },
-  );
+  ])('leaves a record with the drained usage in the journal: owner with %s limit', async (_, of) => {
+    const lose = () => (pipeline.ledger.database = 'lost');
+    const script = streams(
+      [chatText('Hi')],
+      () => pipeline.link.lose(),
+      lose,
+      [chatFinish],
+      [chatUsage],
+      done,
+    );
+    const pipeline: Pipeline = new Pipeline({
+      stream: true,
+      script,
+      policy: { drainOnDisconnect: 'always' },
+      ...of,
+    });
+    await pipeline.serve();
+    expect(pipeline.ledger.journal).toMatchObject([
+      { charge: { cost: { pricingStatus: 'priced' } }, deferrableTo: pipeline.ledger.now },
+    ]);
+    expect(pipeline.sentKinds).toEqual(['chunk']);
+    expect(pipeline.finished).toMatchObject([{ outcome: 'client_closed' }]);
+  });
 });
 
-describe('what the gateway cuts off at its own end', () => {
+describe('a request that is interrupted by shutdown', () => {
   const cut = { status: 503, code: 'shutting_down', outcome: 'interrupted' };
 
-  it('is told so in the stream, charged as one that was left, and not its caller’s doing', async () => {
+  it('ends its stream with `shutting_down`, is logged with 503, and is charged like a client disconnect', async () => {
     const pipeline = await left({}, 'shutting_down');
     expect(pipeline.sentKinds).toEqual(['chunk', 'failed']);
     expect(pipeline.refusedWith).toBe('shutting_down');
@@ -355,7 +352,7 @@ describe('what the gateway cuts off at its own end', () => {
     });
   });
 
-  it('is told so before its call was sent, too', async () => {
+  it('gets `shutting_down` before its upstream call', async () => {
     const pipeline = new Pipeline();
     const served = pipeline.serve();
     pipeline.link.lose('shutting_down');
@@ -364,7 +361,7 @@ describe('what the gateway cuts off at its own end', () => {
     expect(rowsOf(pipeline)).toEqual({ ...cut, attempts: [], ledger: [] });
   });
 
-  it('is told so where the upstream had not answered yet', async () => {
+  it('gets `shutting_down` before the upstream answered, and its call is cancelled', async () => {
     const script: Script = { ...says(answer), meanwhile: () => pipeline.link.lose('shutting_down') };
     const pipeline: Pipeline = new Pipeline({ script });
     await pipeline.serve();
@@ -373,7 +370,7 @@ describe('what the gateway cuts off at its own end', () => {
     expect(rowsOf(pipeline)).toMatchObject({ ...cut, attempts: [['provider_error', 'shutting_down']] });
   });
 
-  it('is told so instead of a whole answer that came while it was drained', async () => {
+  it('gets `shutting_down` instead of an answer that arrived while draining, which is charged', async () => {
     const script: Script = { ...says(answer), meanwhile: () => pipeline.link.lose('shutting_down') };
     const pipeline: Pipeline = new Pipeline({ script, policy: { drainOnDisconnect: 'always' } });
     await pipeline.serve();
@@ -381,13 +378,13 @@ describe('what the gateway cuts off at its own end', () => {
     expect(rowsOf(pipeline)).toEqual({ ...cut, attempts: [['success', undefined]], ledger: ['priced'] });
   });
 
-  it('is a success where the answer was complete already', async () => {
+  it('is a success if the answer was already complete', async () => {
     const pipeline = await left({ steps: afterFinish }, 'shutting_down');
     expect(pipeline.sentKinds.at(-1)).toBe('done');
     expect(rowsOf(pipeline)).toMatchObject({ status: 200, outcome: 'success', ledger: ['priced'] });
   });
 
-  it('goes by what came first: who had left before is not told, and has left', async () => {
+  it('is logged as `client_closed` if the client had disconnected before', async () => {
     const steps: Steps = (leave) => [
       [chatText('Hi')],
       () => pipeline.link.lose('client_closed'),

@@ -19,7 +19,7 @@ import {
 const chatStream = streams([chatText('Hel')], [chatText('lo.')], [chatFinish], [chatUsage], done);
 
 describe('the order of a model request', () => {
-  it('is admission, call, settlement, answer, payload, for a whole answer', async () => {
+  it('for a whole answer is admission, upstream call, settlement, payload, answer', async () => {
     const { told } = await new Pipeline().serve();
     expect(told).toEqual([
       'admission asked',
@@ -33,7 +33,7 @@ describe('the order of a model request', () => {
     ]);
   });
 
-  it('is the same for a stream, whose chunks do not wait for the settlement', async () => {
+  it('for a stream is the same, but its chunks do not wait for the settlement', async () => {
     const { told } = await new Pipeline({ stream: true, script: chatStream }).serve();
     expect(told).toEqual([
       'admission asked',
@@ -83,7 +83,7 @@ describe('the order of a model request', () => {
     ),
   });
 
-  it('always: nothing is sent upstream before the owner was admitted, at most one call is, and one outcome comes', async () => {
+  it('always sends at most one upstream call, only after the admission, and has exactly one outcome', async () => {
     await fc.assert(
       fc.asyncProperty(pipelines, async ({ amount, hardLimit, database, ...options }) => {
         const pipeline = new Pipeline({
@@ -103,7 +103,7 @@ describe('the order of a model request', () => {
     );
   });
 
-  it('always: nothing complete reaches a caller before its rows are committed, whatever the database does', async () => {
+  it('always commits or journals the rows before the caller has a complete answer', async () => {
     await fc.assert(
       fc.asyncProperty(pipelines, async ({ amount, hardLimit, database, ...options }) => {
         const pipeline: Pipeline = new Pipeline({
@@ -122,26 +122,26 @@ describe('the order of a model request', () => {
 });
 
 describe('before the settlement is committed', () => {
-  /** What the caller has when the ledger is asked to settle. */
+  /** What the caller has received before the settlement is recorded. */
   const hasThen = async (options: PipelineOptions): Promise<readonly string[]> => {
     const { told } = await new Pipeline(options).serve();
     return told.slice(0, told.indexOf('recorded')).filter((line) => line.startsWith('caller'));
   };
 
-  it('the caller of a whole answer has nothing', async () => {
+  it('the caller of a whole answer has received nothing', async () => {
     expect(await hasThen({})).toEqual([]);
   });
 
-  it('the caller of a chat stream has all but `[DONE]`', async () => {
+  it('the caller of a chat stream has received everything except `[DONE]`', async () => {
     expect(await hasThen({ stream: true, script: chatStream })).toEqual(Array(4).fill('caller: chunk'));
   });
 
-  it('the caller of a responses stream has all but the terminal event, and what comes after it', async () => {
+  it('the caller of a responses stream has received everything before the terminal event', async () => {
     const script = streams([responsesText('Hi')], [responsesCompleted, responsesText('late')], done);
     expect(await hasThen({ family: 'responses', stream: true, script })).toEqual(['caller: chunk']);
   });
 
-  it('the caller of a translated messages stream has all but `message_stop`', async () => {
+  it('the caller of a translated messages stream has received everything except `message_stop`', async () => {
     const pipeline = await new Pipeline({ family: 'messages', stream: true, script: chatStream }).serve();
     const types = pipeline.sent.map((event) => event.kind === 'chunk' && event.chunk['type']);
     expect(types.slice(-4)).toEqual(['content_block_stop', 'message_delta', 'message_stop', false]);
@@ -154,7 +154,7 @@ describe('before the settlement is committed', () => {
     ]);
   });
 
-  it('the journal counts as committed where the database is lost and nobody need be judged', async () => {
+  it('the journal counts as a commit if the database is lost and no hard limit applies', async () => {
     const script = streams([chatText('Hi')], () => (pipeline.ledger.database = 'lost'), [chatFinish], done);
     const pipeline: Pipeline = new Pipeline({ stream: true, script });
     await pipeline.serve();
@@ -163,14 +163,17 @@ describe('before the settlement is committed', () => {
   });
 });
 
-describe('nothing is sent upstream, and the ledger is not asked', () => {
+describe('nothing is sent upstream, and the ledger is not called', () => {
   it.each<[string, PipelineOptions]>([
-    ['for a body that could not be taken', { request: { body: E.left(invalidRequest('Too slow.')) } }],
-    ['for a body that is no JSON', { request: { body: E.right('{') } }],
+    ['for a body that could not be received', { request: { body: E.left(invalidRequest('Too slow.')) } }],
+    ['for a body that is not JSON', { request: { body: E.right('{') } }],
     ['for tags that are not well-formed', { request: { tags: E.left(invalidRequest('No tag.')) } }],
-    ['for a model that is not there', { asks: { model: 'none' } }],
+    ['for an unknown model', { asks: { model: 'none' } }],
     ['for a model without a route', { models: [aModel([])] }],
-    ['for what the upstream cannot express', { script: { ...says(answer), refusal: invalidRequest('n') } }],
+    [
+      'for a request that the upstream cannot express',
+      { script: { ...says(answer), refusal: invalidRequest('n') } },
+    ],
   ])('%s', async (_, options) => {
     const { told } = await new Pipeline(options).serve();
     expect(told).not.toContain('admission asked');
@@ -179,8 +182,8 @@ describe('nothing is sent upstream, and the ledger is not asked', () => {
   });
 });
 
-describe('a call', () => {
-  it('goes to the first route alone, also when that one fails', async () => {
+describe('an upstream call', () => {
+  it('uses only the first route, even if that fails', async () => {
     const routes = [aRoute({ upstreamModel: 'first' }), aRoute({ upstreamModel: 'second', priority: 200 })];
     const pipeline = await new Pipeline({
       models: [aModel(routes)],
@@ -190,7 +193,7 @@ describe('a call', () => {
     expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
-  it('has the body that was prepared before the admission, and the trace context of its own span', async () => {
+  it('has the caller’s digits in its body, and the trace context of its own span', async () => {
     const pipeline = await new Pipeline({
       request: { body: E.right('{"model":"fast","messages":[{"role":"user","content":""}],"x":1.10}') },
     }).serve();
@@ -201,8 +204,8 @@ describe('a call', () => {
   });
 
   it.each<[string, ApiFamily, boolean]>([
-    ['the bytes that came, where the body stays the caller’s own', 'chat_completions', true],
-    ['no bytes, where the body is translated', 'messages', false],
+    ['the received bytes if the body is not translated', 'chat_completions', true],
+    ['no received bytes if the body is translated', 'messages', false],
   ])('has %s', async (_, family, isOwn) => {
     const own = { model: 'fast', messages: [{ role: 'user', content: '–' }], max_tokens: 5 };
     const text = JSON.stringify(own);
@@ -214,7 +217,7 @@ describe('a call', () => {
     expect(JSON.parse(call?.body ?? '')).toMatchObject({ model: 'upstream-fast' });
   });
 
-  it('is held while the caller of its stream has no room', async () => {
+  it('is paused while the caller does not read the stream', async () => {
     const room = Promise.withResolvers<void>();
     const pipeline = new Pipeline({ stream: true, script: chatStream });
     pipeline.slow = () => (pipeline.sent.length === 1 ? room.promise : undefined);

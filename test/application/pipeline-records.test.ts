@@ -18,7 +18,7 @@ const logging = (captureMode: CaptureMode): NonNullable<PipelineOptions['policy'
 const unlogged = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
 
 describe('a settled request', () => {
-  it('leaves its charge and its log row in one record', async () => {
+  it('has a ledger row and a log row with the same request log id', async () => {
     const pipeline = await new Pipeline({ asks: { tools: [] }, request: { userAgent: 'curl/8' } }).serve();
     const { requestLogId } = pipeline.ledger.rows[0]?.charge ?? {};
     expect(pipeline.ledger.rows).toMatchObject([
@@ -51,14 +51,14 @@ describe('a settled request', () => {
     });
   });
 
-  it('has the price in force at its end; where a reload has taken it away, the one beside its route', async () => {
+  it('has the price in force at its end, or the price of its route if a reload removed that', async () => {
     const priced = async (reloaded: PipelineOptions['reloaded'] & string): Promise<unknown> =>
       (await new Pipeline({ reloaded }).serve()).ledger.rows[0]?.charge?.cost;
     expect(await priced('unpriced')).toMatchObject({ pricingStatus: 'priced', cost });
     expect(await priced('dearer')).toMatchObject({ pricingStatus: 'priced', cost: 20n * cost });
   });
 
-  it('is told to the telemetry as its call upstream and its one outcome', async () => {
+  it('is reported to the telemetry as one upstream call and one outcome', async () => {
     const pipeline = await new Pipeline().serve();
     expect(pipeline.calls).toMatchObject([
       [{ status: 'success' }, { usage: { totalTokens: 30 } }, undefined],
@@ -74,13 +74,13 @@ describe('a settled request', () => {
     ]);
   });
 
-  it('of an unknown model is told under no name that its caller chose', async () => {
+  it('with an unknown model has the model in its log row, but not in the telemetry', async () => {
     const pipeline = await new Pipeline({ asks: { model: 'none' } }).serve();
     expect(pipeline.finished).toMatchObject([{ modelKey: undefined, resolved: undefined }]);
     expect(pipeline.log).toMatchObject({ modelKey: 'none', resolvedModelKey: undefined });
   });
 
-  it('is priced by the price that is effective at the database’s time of its admission, and what has gone by since', async () => {
+  it('is priced at the database time of its admission plus the time elapsed since', async () => {
     const day = 24 * 60 * 60 * 1000;
     const later = (days: number): Script => ({
       ...says(answer),
@@ -93,19 +93,19 @@ describe('a settled request', () => {
       await pipeline.serve();
       return pipeline.ledger.rows[0]?.charge.cost.pricingStatus;
     };
-    // The price is of 2020; the gateway's own clock says 2028.
+    // The price is effective from 2020; the gateway's own clock is in 2028.
     expect(await statusAfter('2019-12-30T00:00:00Z', 1)).toBe('unpriced');
     expect(await statusAfter('2019-12-30T00:00:00Z', 2)).toBe('priced');
   });
 
-  it('is priced by no earlier time than its admission, where the clock is set back meanwhile', async () => {
+  it('is priced at no earlier time than its admission if the clock is set back', async () => {
     const script: Script = { ...says(answer), meanwhile: () => (pipeline.now = 0) };
     const pipeline: Pipeline = new Pipeline({ script });
     await pipeline.serve();
     expect(pipeline.ledger.rows[0]?.charge.cost.pricingStatus).toBe('priced');
   });
 
-  it('tells the records of tool calls of itself where it has tools, and what those of servers take of its context', async () => {
+  it('with tools is linked to tool call records, and reports the counts of MCP servers and their tools', async () => {
     const policy = { allowedOwners: [], allowedTools: undefined, deniedTools: [] };
     const toldBy = async (...names: readonly string[]) => {
       const tools = names.map((name) => ({ type: 'function', function: { name } }));
@@ -118,17 +118,17 @@ describe('a settled request', () => {
     expect(await toldBy('weather', 'files__read', 'files__write')).toEqual([1, [[1, 2]]]);
   });
 
-  it('counts no tools where its family has none', async () => {
+  it('has no tool counts if its family has no tools', async () => {
     const script = says({ usage: { prompt_tokens: 3, total_tokens: 3 } });
     const pipeline = await new Pipeline({ family: 'embeddings', script }).serve();
     expect(pipeline.log).toMatchObject({ exposedToolCount: undefined, invokedToolCount: undefined });
   });
 
   it.each<[string, PipelineOptions, object, JsonObject, FinishedRequest['unbilled']]>([
-    ['and its cost', {}, { cost_usd: '0.000021' }, {}, [{ reason: 'compaction', cost: 21_000_000n }]],
-    ['without a price none', { unpriced: true }, {}, {}, []],
+    ['with its cost', {}, { cost_usd: '0.000021' }, {}, [{ reason: 'compaction', cost: 21_000_000n }]],
+    ['without a cost if there is no price', { unpriced: true }, {}, {}, []],
     [
-      'where its answer is blocked, too',
+      'also if its answer is blocked',
       { budget: aBudget({ amount: cost - 1n }) },
       { cost_usd: '0.000021' },
       { blocked_cost_usd: '0.0000135' },
@@ -137,42 +137,45 @@ describe('a settled request', () => {
         { reason: 'compaction', cost: 21_000_000n },
       ],
     ],
-  ])('tells what the provider compacted beside its usage, %s', async (_, options, costs, more, unbilled) => {
-    const compacted = { type: 'compaction', input_tokens: 100, output_tokens: 10 };
-    const used = { input_tokens: 10, output_tokens: 20, iterations: [compacted] };
-    const script = says({ type: 'message', content: [], usage: used });
-    const provider: PipelineOptions['provider'] = { takes: () => 'as_written' };
-    const { log, finished } = await new Pipeline({
-      family: 'messages',
-      script,
-      provider,
-      ...options,
-    }).serve();
-    expect(finished).toMatchObject([{ unbilled }]);
-    expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
-    expect(log?.metadata).toMatchObject({
-      accounting: {
-        compaction: {
-          input_tokens: 100,
-          cache_read_input_tokens: 0,
-          cache_creation_input_tokens: 0,
-          output_tokens: 10,
-          ...costs,
+  ])(
+    'has the usage of the provider’s compaction separately, %s',
+    async (_, options, costs, more, unbilled) => {
+      const compacted = { type: 'compaction', input_tokens: 100, output_tokens: 10 };
+      const used = { input_tokens: 10, output_tokens: 20, iterations: [compacted] };
+      const script = says({ type: 'message', content: [], usage: used });
+      const provider: PipelineOptions['provider'] = { takes: () => 'as_written' };
+      const { log, finished } = await new Pipeline({
+        family: 'messages',
+        script,
+        provider,
+        ...options,
+      }).serve();
+      expect(finished).toMatchObject([{ unbilled }]);
+      expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
+      expect(log?.metadata).toMatchObject({
+        accounting: {
+          compaction: {
+            input_tokens: 100,
+            cache_read_input_tokens: 0,
+            cache_creation_input_tokens: 0,
+            output_tokens: 10,
+            ...costs,
+          },
+          ...more,
         },
-        ...more,
-      },
-    });
-  });
+      });
+    },
+  );
 
   it.each<[string, string, object, FinishedRequest['unbilled']]>([
     [
-      'and its cost at the price of that model',
+      'with its cost at the price of that model',
       'upstream-wise',
       { cost_usd: '0.00042' },
       [{ reason: 'advisor', cost: 420_000_000n }],
     ],
-    ['without a price none', 'unheard-of', {}, []],
-  ])('tells what another model’s advice took beside its usage, %s', async (_, model, costs, unbilled) => {
+    ['without a cost if there is no price', 'unheard-of', {}, []],
+  ])('has the usage of an advisor model separately, %s', async (_, model, costs, unbilled) => {
     const advice = { type: 'advisor_message', model, input_tokens: 100, output_tokens: 10 };
     const used = { input_tokens: 10, output_tokens: 20, iterations: [advice] };
     const script = says({ type: 'message', content: [], usage: used });
@@ -194,7 +197,7 @@ describe('a settled request', () => {
     });
   });
 
-  it('may wait in the journal from the database’s time of its admission on, unless its owner must be judged', async () => {
+  it('may be journaled at the database time of its admission, unless its owner has a hard limit', async () => {
     const lost = (budget?: ReturnType<typeof aBudget>): Pipeline => {
       const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = 'lost') };
       const pipeline: Pipeline = new Pipeline({ script, ...(budget && { budget }) });
@@ -214,14 +217,14 @@ describe('a request under rate limits', () => {
   };
   const caller = aCaller({ limits: [limit] });
 
-  /** What the next request would find, had it come in the same minute. */
+  /** The verdict on a next request in the same minute. */
   async function verdictAfter({ ledger }: Pipeline) {
     const ask = { requestLogId: randomUUID(), requestId: 'request-2', callerChoseRequestId: true };
     const admitted = await ledger.admit({ ...ask, caller, claim: false, limits: [limit] });
     return E.isRight(admitted) ? admitted.right.limits : undefined;
   }
 
-  it('leaves its tokens with them, and its place', async () => {
+  it('adds its tokens to the limits, and releases its in-flight slot', async () => {
     const pipeline = await new Pipeline({ request: { caller } }).serve();
     expect(await verdictAfter(pipeline)).toMatchObject({
       kind: 'refused',
@@ -229,7 +232,7 @@ describe('a request under rate limits', () => {
     });
   });
 
-  it('leaves its place alone where no usage is known', async () => {
+  it('only releases its in-flight slot if its usage is unknown', async () => {
     const pipeline = await new Pipeline({
       request: { caller },
       script: says({ choices: answer['choices'] ?? [] }),
@@ -238,7 +241,7 @@ describe('a request under rate limits', () => {
     expect(await verdictAfter(pipeline)).toEqual({ kind: 'admitted', held: true });
   });
 
-  it('leaves its place also where nothing is written of it: it failed, and nobody logs it', async () => {
+  it('releases its in-flight slot even if it failed and is not logged', async () => {
     const keyOwner = { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } as const;
     const script = fails({ kind: 'transport' });
     const pipeline = await new Pipeline({ request: { caller: { ...caller, keyOwner } }, script }).serve();
@@ -246,7 +249,7 @@ describe('a request under rate limits', () => {
     expect(await verdictAfter(pipeline)).toEqual({ kind: 'admitted', held: true });
   });
 
-  it('and none without one: its record says nothing of tokens', async () => {
+  it('without limits has no limits in its record', async () => {
     const pipeline: Pipeline = new Pipeline({
       script: { ...says(answer), meanwhile: () => void (pipeline.ledger.database = 'lost') },
     });
@@ -255,7 +258,7 @@ describe('a request under rate limits', () => {
   });
 });
 
-describe('where a caller can put any text', () => {
+describe('fields with text of the caller', () => {
   const tags = E.right({
     service: `s-${secret}`,
     component: undefined,
@@ -272,13 +275,13 @@ describe('where a caller can put any text', () => {
   it.each<[string, PipelineOptions]>([
     ['logged', {}],
     ['not logged', { policy: logging('disabled') }],
-  ])('no secret stays in the tags of a request that is %s', async (_, options) => {
+  ])('have secrets redacted in the tags of a request that is %s', async (_, options) => {
     const pipeline = await new Pipeline({ ...options, request: { tags } }).serve();
     expect(pipeline.finished).toMatchObject([{ tags: clean }]);
     if (pipeline.log !== undefined) expect(pipeline.log.tags).toEqual(clean);
   });
 
-  it('no secret stays in a model’s name or a user agent, and both are cut off after that', async () => {
+  it('have secrets redacted in model name and user agent before these are truncated', async () => {
     const userAgent = `${'u'.repeat(maxUserAgentChars - 5)}${secret}`;
     const model = `${'m'.repeat(maxModelKeyChars - 5)}${secret}`;
     const { log } = await new Pipeline({ asks: { model }, request: { userAgent } }).serve();
@@ -286,7 +289,7 @@ describe('where a caller can put any text', () => {
     expect(log?.userAgent).toBe(`${'u'.repeat(maxUserAgentChars - 5)}[REDA`);
   });
 
-  it('a request id stays as the caller wrote it in the tables, and is exported without a secret', async () => {
+  it('keep the request id unchanged in the tables, and redact it in the telemetry', async () => {
     const requestId = `mine ${secret}`;
     const pipeline = await new Pipeline({ request: { requestId } }).serve();
     expect([pipeline.log?.requestId, pipeline.ledger.rows[0]?.charge.requestId]).toEqual([
@@ -299,17 +302,17 @@ describe('where a caller can put any text', () => {
 
 describe('log rows', () => {
   it.each<[string, PipelineOptions, number]>([
-    ['are not written where capture is disabled', { policy: logging('disabled') }, 0],
+    ['are not written if capture is disabled', { policy: logging('disabled') }, 0],
     ['are not written for a user with logging off', { request: { caller: unlogged } }, 0],
     ['are written without payloads for `summary_only`', { policy: logging('summary_only') }, 1],
-  ])('%s, and the charge is all the same', async (_, options, rows) => {
+  ])('%s, and the ledger row is written in any case', async (_, options, rows) => {
     const pipeline = await new Pipeline(options).serve();
     expect(pipeline.ledger.logs).toHaveLength(rows);
     expect(pipeline.payloads).toEqual([]);
     expect(pipeline.ledger.rows).toHaveLength(1);
   });
 
-  it('and nothing else is left by a refusal that nobody logs: the ledger is not asked', async () => {
+  it('are not written for a rejected request without logging, and the ledger is not called', async () => {
     const { told, finished } = await new Pipeline({
       policy: logging('disabled'),
       asks: { model: 'none' },
@@ -326,7 +329,7 @@ describe('a payload', () => {
     return { pipeline, request: JSON.parse(request?.text ?? ''), response: JSON.parse(response?.text ?? '') };
   };
 
-  it('is the caller’s body and headers, and the answer as it was told', async () => {
+  it('has the caller’s redacted body and headers, and the answer as it was returned', async () => {
     const { pipeline, request, response } = await payloadOf({ asks: { user: secret } });
     expect(request).toEqual({
       headers: { 'content-type': 'application/json' },
@@ -336,14 +339,14 @@ describe('a payload', () => {
     expect(pipeline.payloads).toMatchObject([{ requestLogId: pipeline.log?.requestLogId }]);
   });
 
-  it('is never the outbound body', async () => {
+  it('has the caller’s body, never the outbound body', async () => {
     const { pipeline, request } = await payloadOf({ family: 'messages' });
     expect(pipeline.upstream.calls[0]?.body).toContain('max_completion_tokens');
     expect(request.body).toHaveProperty('max_tokens');
     expect(request.body).not.toHaveProperty('max_completion_tokens');
   });
 
-  it('of a stream is its first events as they were told, its usage, and its error', async () => {
+  it('of a stream has its first events as they were sent, its usage and its error', async () => {
     const events = [[chatText('a')], [chatText('b')], [chatText('c')], [chatUsage]];
     const policy = logging('redacted_payloads');
     const good = await payloadOf({ stream: true, policy, script: streams(...events, [chatFinish], done) });
@@ -361,13 +364,13 @@ describe('a payload', () => {
     ['a failure', { script: fails({ kind: 'transport' }) }, { code: 'upstream_error' }],
     ['a blocked answer', { budget: aBudget({ amount: cost - 1n }) }, { code: 'budget_exceeded' }],
     ['a refusal with a field', { asks: { model: 'none' } }, { code: 'model_not_found', param: 'model' }],
-  ])('of %s is the error alone, as it was told', async (_, options, error) => {
+  ])('of %s has only the error', async (_, options, error) => {
     const { response } = await payloadOf(options);
     expect(response.body).toMatchObject({ error });
     expect(JSON.stringify(response)).not.toContain('Hello.');
   });
 
-  it('of a caller that left says so', async () => {
+  it('of a request whose client disconnected has the error `client_closed`', async () => {
     const pipeline: Pipeline = new Pipeline({
       script: { ...says(answer), meanwhile: () => pipeline.link.lose() },
     });
@@ -378,7 +381,7 @@ describe('a payload', () => {
     });
   });
 
-  it('of large bodies is made beside the event loop', async () => {
+  it('of large bodies has the request body, and the answer redacted', async () => {
     const large = JSON.stringify({ ...answer, pad: `${secret} ${'x'.repeat(maxEventLoopBodyBytes)}` });
     const reply = { value: answer, text: Buffer.from(large) };
     const body = sharedText([Buffer.from('{"model":"fast","messages":[{"role":"user","content":"Hi"}]}')]);
@@ -390,14 +393,14 @@ describe('a payload', () => {
     expect(JSON.stringify(response)).not.toContain(secret);
   });
 
-  it('holds the memory of its request and its answer until it is made', async () => {
+  it('reserves the memory of its request and its answer until that is released', async () => {
     const { payloads, told } = await new Pipeline().serve();
     expect(payloads).toMatchObject([{ held: { bytes: 4 + JSON.stringify(answer).length } }]);
     payloads[0]?.held?.release();
     expect(told.at(-1)).toBe('memory let go');
   });
 
-  it('is not kept where the log row is in the journal, or could not be written', async () => {
+  it('is not kept if the log row is in the journal or could not be written', async () => {
     for (const database of ['lost', 'refuses'] as const) {
       const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = database) };
       const pipeline: Pipeline = new Pipeline({ script });

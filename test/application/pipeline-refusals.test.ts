@@ -15,7 +15,7 @@ import {
 } from '../support/fakes/pipeline.ts';
 import { chatFinish, chatText, chatUsage, done, failed, usage } from '../support/fakes/stream-chunks.ts';
 
-/** A request before which something happens to the ledger. */
+/** A request, and a change of the ledger before it. */
 type Prepared = PipelineOptions & { readonly before?: (pipeline: Pipeline) => unknown };
 
 const served = async ({ before, ...options }: Prepared): Promise<Pipeline> => {
@@ -25,7 +25,7 @@ const served = async ({ before, ...options }: Prepared): Promise<Pipeline> => {
   return pipeline.serve();
 };
 
-/** The same request id was accounted before, by another request of the same owner. */
+/** The same request id was settled before, by another request of the same owner. */
 const accounted = (pipeline: Pipeline) =>
   pipeline.serve({ requestLogId: '01900000-0000-7000-8000-000000000001' });
 
@@ -63,13 +63,7 @@ describe('a request that is rejected before the provider has zero attempts, no l
       403,
       'forbidden',
     ],
-    [
-      'a route that is not there',
-      { models: [aModel([])] },
-      'no_routes_available',
-      503,
-      'no_routes_available',
-    ],
+    ['a model without a route', { models: [aModel([])] }, 'no_routes_available', 503, 'no_routes_available'],
     [
       'a capability mismatch',
       { stream: true, models: [aModel([aRoute({ capabilities: allBut('stream') })])] },
@@ -78,36 +72,36 @@ describe('a request that is rejected before the provider has zero attempts, no l
       'invalid_request',
     ],
     [
-      'what the upstream cannot express',
+      'a request that the upstream cannot express',
       { script: { ...says(answer), refusal: invalidRequest('No.') } },
       'invalid_request',
       400,
       'invalid_request',
     ],
     [
-      'an upstream that counts no tokens',
+      'an upstream that cannot count tokens',
       { family: 'count_tokens' },
       'not_supported',
       404,
       'invalid_request',
     ],
     [
-      'a count of tokens on a route that serves no messages',
+      'a token count on a route that does not serve messages',
       { family: 'count_tokens', models: [aModel([aRoute({ capabilities: allBut('chat_completions') })])] },
       'not_supported',
       404,
       'invalid_request',
     ],
-    ['memory that is full', { before: (pipeline) => (pipeline.room = 10) }, 'overloaded', 503, 'overloaded'],
     [
-      'a hard budget that is used up',
-      { budget: aBudget({ amount: 0n }) },
-      'budget_exceeded',
-      429,
-      'budget_error',
+      'no memory for the request',
+      { before: (pipeline) => (pipeline.room = 10) },
+      'overloaded',
+      503,
+      'overloaded',
     ],
+    ['an exhausted hard budget', { budget: aBudget({ amount: 0n }) }, 'budget_exceeded', 429, 'budget_error'],
     [
-      'a window that a blocked cost has shut',
+      'a window that a blocked cost has closed',
       {
         budget: aBudget({ amount: cost - 1n }),
         before: async (pipeline) => {
@@ -120,14 +114,14 @@ describe('a request that is rejected before the provider has zero attempts, no l
       'budget_error',
     ],
     [
-      'a request id that was accounted, where duplicates are rejected',
+      'a settled request id, if duplicates are rejected',
       { policy: reject, before: accounted },
       'duplicate_request_id',
       409,
       'invalid_request',
     ],
     [
-      'a request id that is in flight, where duplicates are rejected',
+      'a request id in flight, if duplicates are rejected',
       {
         policy: reject,
         before: ({ ledger, caller }) =>
@@ -154,7 +148,7 @@ describe('a request that is rejected before the provider has zero attempts, no l
     expect(pipeline.told).not.toContain('sent upstream');
   });
 
-  it('a database that is lost before the admission: 503 `store_unavailable`', async () => {
+  it('a lost database before the admission: 503 `store_unavailable`', async () => {
     const pipeline = await served({ before: ({ ledger }) => (ledger.database = 'lost') });
     expect(pipeline.refusedWith).toBe('store_unavailable');
     expect(pipeline.finished).toMatchObject([{ outcome: 'overloaded', statusCode: 503, settled: 'lost' }]);
@@ -167,14 +161,14 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
   const faults: readonly (readonly [string, UpstreamFault, number, number | undefined])[] = [
     ['400', status(400), 400, 400],
     ['429', status(429), 429, 429],
-    ['401, which is ours', status(401), 502, 401],
+    ['401, the gateway’s own credential', status(401), 502, 401],
     ['500', status(500), 502, 500],
     ['503', status(503), 503, 503],
-    ['a time-out', { kind: 'timeout', phase: 'first_byte' }, 504, undefined],
+    ['a timeout', { kind: 'timeout', phase: 'first_byte' }, 504, undefined],
     ['a broken connection', { kind: 'transport' }, 502, undefined],
-    ['silence after the head', { kind: 'timeout', phase: 'idle', status: 200 }, 504, 200],
-    ['a connection that broke after the head', { kind: 'transport', status: 200 }, 502, 200],
-    ['an answer that is none', { kind: 'protocol', message: 'No JSON.', status: 200 }, 502, 200],
+    ['an idle timeout after the response head', { kind: 'timeout', phase: 'idle', status: 200 }, 504, 200],
+    ['a broken connection after the response head', { kind: 'transport', status: 200 }, 502, 200],
+    ['a malformed answer', { kind: 'protocol', message: 'No JSON.', status: 200 }, 502, 200],
   ];
 
   it.each(
@@ -203,7 +197,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     expect(pipeline.ledger.rows).toEqual([]);
   });
 
-  it('usage that came with it is unbilled, with its cost', async () => {
+  it('its usage is recorded as unbilled, with the cost', async () => {
     const pipeline = await new Pipeline({ script: fails({ kind: 'transport', usage }) }).serve();
     expect(pipeline.log).toMatchObject({
       statusCode: 502,
@@ -214,7 +208,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     expect(pipeline.finished).toMatchObject([{ unbilled: [{ reason: 'failed', cost }] }]);
   });
 
-  it('what the runtime calls it is told to operators, and not to the caller', async () => {
+  it('its runtime error code is in the log and telemetry, but not in the caller’s error', async () => {
     const faults: readonly UpstreamFault[] = [
       { kind: 'transport', faultCode: 'ECONNREFUSED' },
       { kind: 'timeout', phase: 'connect', faultCode: 'UND_ERR_CONNECT_TIMEOUT' },
@@ -229,7 +223,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
     }
   });
 
-  it('a stream that breaks off is a failed attempt with the status that began it, and its usage is unbilled', async () => {
+  it('a broken stream is a failed attempt with its original status, and its usage is unbilled', async () => {
     const script = streams([chatText('Hi')], [chatUsage], failed('It broke.'));
     const pipeline = await new Pipeline({ stream: true, script }).serve();
     expect(pipeline.log).toMatchObject({
@@ -247,7 +241,7 @@ describe('a failure of the upstream is one failed attempt, no ledger row, and ou
 });
 
 describe('the two checks of a hard limit', () => {
-  it('let one request through that begins below the amount, and block its cost if it would pass it', async () => {
+  it('admit a request below the amount, and block its cost if it would exceed the amount', async () => {
     const pipeline = await new Pipeline({ budget: aBudget({ amount: cost - 1n }) }).serve();
     expect(pipeline.refusedWith).toBe('budget_exceeded');
     expect(pipeline.ledger.rows).toEqual([]);
@@ -269,14 +263,14 @@ describe('the two checks of a hard limit', () => {
     ]);
   });
 
-  it('may be filled to the picodollar, and let nobody in after that', async () => {
+  it('allow a spend of exactly the amount, and reject the next request', async () => {
     const pipeline = await new Pipeline({ budget: aBudget({ amount: cost }) }).serve();
     expect(pipeline.finished).toMatchObject([{ outcome: 'success', cost: { cost } }]);
     await pipeline.serve({ requestId: 'request-2' });
     expect(pipeline.refusedWith).toBe('budget_exceeded');
   });
 
-  it('never hold up the owner of a soft limit', async () => {
+  it('never reject the owner of a soft limit', async () => {
     const pipeline = new Pipeline({ budget: aBudget({ amount: 0n, hardLimit: false }) });
     await pipeline.serve();
     await pipeline.serve({ requestId: 'request-2' });
@@ -284,7 +278,7 @@ describe('the two checks of a hard limit', () => {
     expect(pipeline.ledger.rows).toHaveLength(2);
   });
 
-  it('are both bypassed by a duplicate, which is served and writes no second row', async () => {
+  it('do not apply to a duplicate, which is served and writes no second row', async () => {
     const pipeline = new Pipeline({ budget: aBudget({ amount: cost }) });
     await pipeline.serve();
     await pipeline.serve();
@@ -298,7 +292,7 @@ describe('the two checks of a hard limit', () => {
     });
   });
 
-  it('do not see what has no price', async () => {
+  it('ignore a request without a price', async () => {
     const pipeline = await new Pipeline({ budget: aBudget({ amount: 1n }), unpriced: true }).serve();
     expect(pipeline.ledger.rows).toMatchObject([{ charge: { cost: { pricingStatus: 'unpriced' } } }]);
     expect(pipeline.finished).toMatchObject([{ outcome: 'success', unbilled: [] }]);
@@ -314,14 +308,14 @@ describe('the claim on a request id', () => {
     claim: true,
   });
 
-  it('is asked for where duplicates are rejected and the caller chose the id, and ends with its request', async () => {
+  it('is released with its request if duplicates are rejected and the caller chose the id', async () => {
     const pipeline = new Pipeline({ policy: reject, script: fails({ kind: 'transport' }) });
     await pipeline.serve();
     await pipeline.serve();
     expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error' }, { outcome: 'upstream_error' }]);
   });
 
-  it('ends with its request also where a reload has come between that allows duplicates', async () => {
+  it('is released with its request even if a reload allows duplicates meanwhile', async () => {
     const allow = (): void => void (pipeline.policy = { ...pipeline.policy, duplicateRequestIds: 'allow' });
     const pipeline: Pipeline = new Pipeline({
       policy: reject,
@@ -331,7 +325,7 @@ describe('the claim on a request id', () => {
     expect(await pipeline.ledger.admit(askOf(pipeline))).toMatchObject({ right: { claimed: true } });
   });
 
-  it('ends with its request also where nothing is written of that: it failed, and nobody logs it', async () => {
+  it('is released with a failed request that leaves no ledger row and no log row', async () => {
     const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
     const pipeline = new Pipeline({
       policy: reject,
@@ -343,7 +337,7 @@ describe('the claim on a request id', () => {
     expect(await pipeline.ledger.admit(askOf(pipeline))).toMatchObject({ right: { claimed: true } });
   });
 
-  it('is held while the request is in flight', async () => {
+  it('is held while its request is in flight', async () => {
     const script = streams(
       [chatText('Hi')],
       async () => second.push(await pipeline.serve()),
@@ -356,7 +350,7 @@ describe('the claim on a request id', () => {
     expect(pipeline.finished).toMatchObject([{ errorCode: 'duplicate_request_id' }, { outcome: 'success' }]);
   });
 
-  it('that is another’s is not ended: where nothing is logged, the refusal asks for no settlement', async () => {
+  it('of another request is not released by a rejected duplicate, which has no settlement if unlogged', async () => {
     const caller = aCaller({ keyOwner: { kind: 'user', userId: 'user-1', requestLoggingEnabled: false } });
     const script = streams([chatText('Hi')], () => pipeline.serve(), [chatFinish], done);
     const pipeline: Pipeline = new Pipeline({ policy: reject, stream: true, script, request: { caller } });
@@ -366,9 +360,9 @@ describe('the claim on a request id', () => {
   });
 
   it.each<[string, PipelineOptions]>([
-    ['where duplicates are allowed', {}],
-    ['where the gateway chose the id', { policy: reject, request: { callerChoseRequestId: false } }],
-  ])('is not asked for %s', async (_, options) => {
+    ['if duplicates are allowed', {}],
+    ['if the gateway chose the id', { policy: reject, request: { callerChoseRequestId: false } }],
+  ])('is not taken %s', async (_, options) => {
     const script = streams(
       [chatText('Hi')],
       () => inFlight.push(pipeline.ledger.admit(askOf(pipeline))),
@@ -382,8 +376,8 @@ describe('the claim on a request id', () => {
   });
 });
 
-describe('a count of tokens', () => {
-  it('is in the log alone: it writes no ledger row, whatever its outcome', async () => {
+describe('a token count', () => {
+  it('writes a log row, but no ledger row', async () => {
     const script = says({ input_tokens: 10, usage: { prompt_tokens: 1, completion_tokens: 1 } });
     const pipeline = await new Pipeline({
       family: 'count_tokens',

@@ -19,12 +19,12 @@ import {
   responsesText,
 } from '../support/fakes/stream-chunks.ts';
 
-/** A family's stream, and what of it waits for the settlement. */
+/** A family's stream, and its events that are held until the settlement. */
 interface Shape {
   readonly family: ApiFamily;
   readonly provider?: PipelineOptions['provider'];
   readonly steps: readonly Step[];
-  /** What is sent after the settlement went well. */
+  /** The events that are sent after a successful settlement. */
   readonly held: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const shapes: Readonly<Record<string, Shape>> = {
   },
 };
 
-/** What becomes of the settlement, and what the caller has after the chunks that did not wait for it. */
+/** The result of the settlement, and what the caller gets after the chunks that were not held. */
 interface Verdict {
   readonly options?: PipelineOptions;
   /** Happens before the stream ends. */
@@ -153,7 +153,7 @@ describe.each(Object.entries(shapes))(
       ]);
     });
 
-    it('not asked for until the upstream has ended, which may fail yet: then nothing that was held is sent', async () => {
+    it('not requested until the upstream has ended: if it fails, no held event is sent', async () => {
       const script = streams(...steps, failed());
       const pipeline = await new Pipeline({
         family,
@@ -188,7 +188,7 @@ describe('a stream', () => {
     amount: fc.constantFrom(1n, 10n * cost),
   });
 
-  it('always has one end, which comes last, and no event follows a failure', async () => {
+  it('always has one settlement and one end, which comes last, and no held event before a failure', async () => {
     await fc.assert(
       fc.asyncProperty(anyStream, async ({ batches, end, family, written, amount }) => {
         const pipeline = await new Pipeline({
@@ -208,7 +208,7 @@ describe('a stream', () => {
     );
   });
 
-  it('always reaches the caller in the order in which it came, each chunk once, where nothing translates it', async () => {
+  it('without translation always reaches the caller in order, with each chunk once', async () => {
     await fc.assert(
       fc.asyncProperty(anyStream, async ({ batches, family }) => {
         const script = streams(...batches, done);
@@ -219,13 +219,13 @@ describe('a stream', () => {
     );
   });
 
-  it('is passed on as the very chunks that came, with their bytes', async () => {
+  it('is forwarded as the identical chunks', async () => {
     const [text, finish] = [chatText('Hi'), chatFinish];
     const pipeline = await new Pipeline({ stream: true, script: streams([text], [finish], done) }).serve();
     expect([pipeline.sent[0] === text, pipeline.sent[1] === finish]).toEqual([true, true]);
   });
 
-  it('is waited for 10 s after its `finish_reason`, and 1 s after a terminal event that is held or failed', async () => {
+  it('must end within 10 s after its `finish_reason`, and 1 s after a terminal event that is held or failed', async () => {
     const ordersOf = async (family: ApiFamily, ...steps: readonly Step[]) =>
       (await new Pipeline({ family, stream: true, script: streams(...steps, done) }).serve()).upstream.orders;
     expect(await ordersOf('chat_completions', [chatFinish])).toEqual(['end within 10000 ms']);
@@ -235,7 +235,7 @@ describe('a stream', () => {
     expect(await ordersOf('chat_completions', [chatText('Hi')])).toEqual([]);
   });
 
-  it('is waited for as long as ever where another of its choices begins after its `finish_reason`', async () => {
+  it('has no such limit while another choice continues after a `finish_reason`', async () => {
     const another = { ...chatText('Hi'), reopens: true } as const;
     const script = streams([chatFinish], [another], [chatText('Ho')], [chatFinish], [chatUsage], done);
     const pipeline = await new Pipeline({ stream: true, script }).serve();
@@ -247,7 +247,7 @@ describe('a stream', () => {
     expect(pipeline.sentKinds.at(-1)).toBe('done');
   });
 
-  it('is not listened to any longer when more follows a held event than may wait', async () => {
+  it('is cancelled when an event after a held event exceeds the limit of held bytes', async () => {
     const large = responsesText('x'.repeat(maxHeldBytes));
     const script = streams([responsesCompleted], [large], [responsesText('never read')], done);
     const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
@@ -258,7 +258,7 @@ describe('a stream', () => {
     expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
-  it('is not listened to any longer when many events that follow a held one are together more than may wait', async () => {
+  it('is cancelled when the events after a held event together exceed the limit of held bytes', async () => {
     const quarter = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes / 4) };
     const many = Array.from({ length: 4 }, () => [quarter]);
     const script = streams([responsesCompleted], ...many, [{ ...quarter, wire: Buffer.alloc(1) }], done);
@@ -267,7 +267,7 @@ describe('a stream', () => {
     expect(pipeline.refusedWith).toBe('upstream_error');
   });
 
-  it('is not listened to any longer when as much follows a held event in words that were rewritten', async () => {
+  it('is cancelled when rewritten events after a held event exceed the limit of held bytes', async () => {
     const rewritten = { ...responsesFailed('x'.repeat(maxHeldBytes / 4)), wire: undefined };
     const many = Array.from({ length: 4 }, () => [rewritten]);
     const script = streams([responsesCompleted], ...many, failedAsTold);
@@ -275,7 +275,7 @@ describe('a stream', () => {
     expect(pipeline.upstream.orders).toEqual(['end within 1000 ms', 'cancel']);
   });
 
-  it('is complete however large its held event is, and with as much behind that as may wait', async () => {
+  it('is complete with a held event of any size, followed by events up to the limit of held bytes', async () => {
     const large = { ...responsesCompleted, wire: Buffer.alloc(maxHeldBytes + 1) };
     const most = { ...responsesText('more'), wire: Buffer.alloc(maxHeldBytes) };
     const script = streams([large], [most], done);
@@ -284,13 +284,13 @@ describe('a stream', () => {
     expect(pipeline.sentKinds).toEqual(['held chunk', 'chunk', 'done']);
   });
 
-  it('whose upstream tells its failure behind a held event ends with these words, without that event', async () => {
+  it('whose upstream reports a failure after a held event ends with that failure, without the held event', async () => {
     const script = streams([responsesCompleted], [responsesFailed('It is too hot.')], failedAsTold);
     const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
     expect(pipeline.sentKinds).toEqual(['chunk', 'failed']);
   });
 
-  it('that its translation ends is not listened to any longer, and fails by the translation’s word', async () => {
+  it('that its translation ends is cancelled, and fails with the error of the translation', async () => {
     const calls = Array.from({ length: 1025 }, (_, index) => ({
       index,
       id: `c${index}`,
@@ -311,7 +311,7 @@ describe('a stream', () => {
     });
   });
 
-  it('whose upstream told its failure in its own words ends with them, and the gateway adds none', async () => {
+  it('whose upstream reported its failure in an event of its own gets no further error event', async () => {
     const script = streams([responsesText('Hi')], [responsesFailed('It is too hot.')], failedAsTold);
     const pipeline = await new Pipeline({ family: 'responses', stream: true, script }).serve();
     expect(pipeline.sentKinds).toEqual(['chunk', 'chunk', 'failed']);
@@ -319,7 +319,7 @@ describe('a stream', () => {
     expect(pipeline.finished).toMatchObject([{ outcome: 'upstream_error' }]);
   });
 
-  it('whose upstream told its failure keeps it also where its rows could not be written', async () => {
+  it('whose upstream reported its failure keeps it even if its rows cannot be written', async () => {
     const lose = () => (pipeline.ledger.database = 'refuses');
     const script = streams([responsesFailed('It is too hot.')], lose, failedAsTold);
     const pipeline: Pipeline = new Pipeline({ family: 'responses', stream: true, script });
@@ -327,7 +327,7 @@ describe('a stream', () => {
     expect(pipeline.sent.at(-1)).toMatchObject({ alreadyShown: true, error: { code: 'upstream_error' } });
   });
 
-  it('is read for its usage also in the chunk that told of its failure', async () => {
+  it('has the usage of the chunk that reported its failure', async () => {
     const script = streams([chatText('Hi')], {
       ...failed(),
       kind: 'failed',
@@ -340,13 +340,13 @@ describe('a stream', () => {
     ]);
   });
 
-  it('has the error for an end with which an event that grows is refused', async () => {
+  it('reserves memory for a growing event, and gives the upstream the error when that is refused', async () => {
     const script = streams([chatText('Hi')], growing(2_000_000), growing(10), [chatFinish], done);
     const pipeline = await new Pipeline({ stream: true, script }).serve();
     expect(pipeline.upstream.held).toEqual([expect.objectContaining({ code: 'overloaded' }), undefined]);
   });
 
-  it('tells of its first content once, whatever came before it', async () => {
+  it('reports its first content exactly once, after empty chunks', async () => {
     const empty = chatText('');
     const script = streams([empty], [chatText('a')], [chatText('b')], [chatFinish], done);
     const { told } = await new Pipeline({ stream: true, script }).serve();
@@ -355,7 +355,7 @@ describe('a stream', () => {
   });
 
   it.each(Object.entries(shapes))(
-    'is logged with the time from its request to its first content: %s',
+    'is logged with the time from the request to its first content: %s',
     async (_, { family, provider = {}, steps: [text = [], ...rest] }) => {
       const later = (ms: number) => () => void (pipeline.now += ms);
       const script = streams(later(20), text, later(300), text, ...rest, done);
@@ -368,30 +368,33 @@ describe('a stream', () => {
   it.each([
     ['forward by a year', 400 * 86_400_000, 2_147_483_647],
     ['back', -86_400_000, 0],
-  ])('is logged with a time that fits its column when the clock is set %s', async (_, step, expected) => {
-    const set = () => void (pipeline.now += step);
-    const script = streams(set, [chatText('Hello')], [chatFinish], [chatUsage], done);
-    const pipeline: Pipeline = new Pipeline({ stream: true, script });
-    await pipeline.serve();
-    expect(pipeline.log).toMatchObject({ firstTokenMs: expected, latencyMs: expected });
-    const [attempt] = pipeline.log?.attempts ?? [];
-    expect((attempt?.completedAt ?? 0) - (attempt?.startedAt ?? 0)).toBe(expected);
-  });
+  ])(
+    'is logged with durations that fit their columns when the clock is set %s',
+    async (_, step, expected) => {
+      const set = () => void (pipeline.now += step);
+      const script = streams(set, [chatText('Hello')], [chatFinish], [chatUsage], done);
+      const pipeline: Pipeline = new Pipeline({ stream: true, script });
+      await pipeline.serve();
+      expect(pipeline.log).toMatchObject({ firstTokenMs: expected, latencyMs: expected });
+      const [attempt] = pipeline.log?.attempts ?? [];
+      expect((attempt?.completedAt ?? 0) - (attempt?.startedAt ?? 0)).toBe(expected);
+    },
+  );
 
   it.each<[string, readonly Step[]]>([
     ['fails before any content', [[chatText('')], failed()]],
     ['has no content', [[chatText('')], [chatFinish], [chatUsage], done]],
-  ])('that %s is logged without such a time', async (_, steps) => {
+  ])('that %s is logged without a first token time', async (_, steps) => {
     const { log } = await new Pipeline({ stream: true, script: streams(...steps) }).serve();
     expect(log).toMatchObject({ latencyMs: 7, firstTokenMs: undefined });
   });
 
-  it('that comes with its frame and its first content at once is logged with its time', async () => {
+  it('whose first batch has content is logged with its first token time', async () => {
     const script = streams([chatText(''), chatText('Hi')], [chatFinish], done);
     expect((await new Pipeline({ stream: true, script }).serve()).log).toMatchObject({ firstTokenMs: 7 });
   });
 
-  it('that fails after its first content is logged with its time', async () => {
+  it('that fails after its first content is logged with its first token time', async () => {
     const { log } = await new Pipeline({ stream: true, script: streams([chatText('Hi')], failed()) }).serve();
     expect(log).toMatchObject({ errorCode: 'upstream_error', firstTokenMs: 7 });
   });

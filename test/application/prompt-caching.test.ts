@@ -42,7 +42,7 @@ const marked = {
   ...mark,
 };
 
-/** The chat body that is made of a messages call for such a route. */
+/** The chat body that a messages call is translated to for a route with this compatibility. */
 function written(
   body: object,
   compatibility: Compatibility,
@@ -88,11 +88,11 @@ describe('messages calls on chat-style routes', () => {
     ],
   };
 
-  it('keep their marks where the route says `compat.cache_control: true`', () => {
+  it('keep `cache_control` if the route has `compat.cache_control: true`', () => {
     expect(written(marked, { compat: { cache_control: true } })).toMatchObject(kept);
   });
 
-  it('keep them where turns become one message; a provider that has turns of its own gets them apart', () => {
+  it('keep `cache_control` in merged turns, which stay separate for a provider that translates chat', () => {
     const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
     const turns = [
       { role: 'assistant', content: [text('One.'), use('a')] },
@@ -108,14 +108,14 @@ describe('messages calls on chat-style routes', () => {
     ]);
   });
 
-  it('keep them where the provider translates chat, which knows them', () => {
+  it('keep `cache_control` if the provider translates chat', () => {
     expect(written(marked, {}, 'translated')).toMatchObject(kept);
   });
 
   it.each<[string, Compatibility]>([
     ['without a block', {}],
     ['with `false`', { compat: { cache_control: false } }],
-  ])('lose them %s, and are told in plain strings', (_, compatibility) => {
+  ])('lose `cache_control` %s, and have plain string content', (_, compatibility) => {
     const body = written(marked, compatibility);
     expect(JSON.stringify(body)).not.toContain('cache_control');
     expect(body['messages']).toMatchObject([
@@ -127,7 +127,7 @@ describe('messages calls on chat-style routes', () => {
     ]);
   });
 
-  it('a body without marks is the same wherever it goes', () => {
+  it('have the same body with and without the setting if they have no `cache_control`', () => {
     const plain = JSON.parse(
       JSON.stringify(marked, (key, value: unknown) => (key === 'cache_control' ? undefined : value)),
     ) as object;
@@ -138,7 +138,7 @@ describe('messages calls on chat-style routes', () => {
 const count = fc.nat(100_000);
 
 describe('usage of caches', () => {
-  it('always: what a messages body tells comes back to a messages caller, and the prompt is the sum', () => {
+  it('of a messages body is returned unchanged to a messages caller, and the prompt is the sum', () => {
     const reported = fc.record({
       input_tokens: count,
       cache_read_input_tokens: count,
@@ -157,7 +157,7 @@ describe('usage of caches', () => {
     );
   });
 
-  it('always: converse tells reads and writes to callers of both families', () => {
+  it('of converse has reads and writes for callers of both families', () => {
     const reported = fc.record({
       inputTokens: count,
       outputTokens: count,
@@ -185,7 +185,7 @@ describe('usage of caches', () => {
     );
   });
 
-  it('generate-content tells reads, which are part of its prompt', () => {
+  it('of generate-content has reads, which are part of its prompt', () => {
     const chat = generatedUsage({
       promptTokenCount: 9,
       candidatesTokenCount: 2,
@@ -195,7 +195,7 @@ describe('usage of caches', () => {
     expect(messagesUsage(chat)).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 4 });
   });
 
-  it('writes of a router are read by either name that routers have for them', () => {
+  it('of a router has writes under either of the two names that routers use', () => {
     for (const name of ['cache_write_tokens', 'cache_creation_tokens'])
       expect(
         messagesUsage({

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { type PurgeOrder, purgeRows } from '../../application/retention/purge-rows.ts';
 
-/** Logs whose batches delete so many rows and take so long each, and everything that happened, in order. */
+/** Logs that are deleted in these batches, and all events in order. */
 function aPurge(
   batches: readonly { readonly rows: number; readonly tookMs: number; readonly whole?: boolean }[],
 ) {
@@ -39,7 +39,7 @@ function aPurge(
 const cutoff = '2028-03-01T06:00:00.000Z';
 
 describe('a purge', () => {
-  it('counts, then deletes in batches, and rests after each four times as long as it took', async () => {
+  it('counts, then deletes in batches, and pauses after each for four times its duration', async () => {
     const { run, events } = aPurge([
       { rows: 5, tookMs: 30 },
       { rows: 3, tookMs: 700 },
@@ -56,7 +56,7 @@ describe('a purge', () => {
     ]);
   });
 
-  it('rests a quarter of a minute at least behind a partition that it dropped, and ends a rest when it is told to stop', async () => {
+  it('pauses at least 15 seconds after a dropped partition, and ends a pause when it is stopped', async () => {
     const { run, events } = aPurge([
       { rows: 5, tookMs: 10, whole: true },
       { rows: 3, tookMs: 10 },
@@ -76,13 +76,13 @@ describe('a purge', () => {
     expect(stopped.events.slice(2)).toEqual(Array.from({ length: 3 }, () => 'rest 1000'));
   });
 
-  it('that is a dry run only counts', async () => {
+  it('only counts in a dry run', async () => {
     const { run, events } = aPurge([{ rows: 5, tookMs: 30 }]);
     expect(await run({ dryRun: true })).toEqual({ cutoff: new Date(cutoff), matched: 5, deleted: 0 });
     expect(events).toEqual([`count ${cutoff}`]);
   });
 
-  it('that is told to stop ends after its batch, and tells what it deleted', () =>
+  it('that is stopped ends after the current batch, and reports the deleted rows', () =>
     fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ rows: fc.nat(9), tookMs: fc.nat(99) }), { maxLength: 8 }),

@@ -24,12 +24,12 @@ const refused = (family: ApiFamily, asks: JsonObject) => rowOf({ family, asks })
 const tools = [{ type: 'function' }, { type: 'web_search' }];
 const known = { modelKey: 'fast', label: 'fast', resolvedModelKey: undefined };
 
-describe('the log row of a request whose body is refused', () => {
+describe('the log row of a request whose body is rejected', () => {
   it.each<[ApiFamily, JsonObject]>([
     ['chat_completions', { messages: [] }],
     ['messages', { max_tokens: 0 }],
     ['responses', { input: 7 }],
-  ])('tells its model, its stream and its tools: %s', async (family, wrong) => {
+  ])('has its model, stream flag and tool counts: %s', async (family, wrong) => {
     expect(await refused(family, { ...wrong, stream: true, tools })).toEqual({
       ...known,
       stream: true,
@@ -43,7 +43,7 @@ describe('the log row of a request whose body is refused', () => {
     });
   });
 
-  it('counts the older functions of chat completions, too', async () => {
+  it('counts legacy functions of chat completions too', async () => {
     const functions = [{ name: 'f' }];
     const row = await refused('chat_completions', { messages: [], tools, functions });
     expect(row).toMatchObject({ tools: [3, 0] });
@@ -52,7 +52,7 @@ describe('the log row of a request whose body is refused', () => {
   it.each<[ApiFamily, JsonObject]>([
     ['embeddings', { input: [] }],
     ['count_tokens', { messages: 'Hi' }],
-  ])('tells the model of %s, which have no stream and no tools', async (family, wrong) => {
+  ])('has the model of %s, which has no stream and no tools', async (family, wrong) => {
     expect(await refused(family, { ...wrong, stream: true, tools })).toEqual({
       ...known,
       stream: false,
@@ -60,18 +60,18 @@ describe('the log row of a request whose body is refused', () => {
     });
   });
 
-  it('names a model that nobody knows, but in no label of a metric', async () => {
+  it('has an unknown model, which is in no metric label', async () => {
     const row = await refused('chat_completions', { model: 'none', messages: [] });
     expect(row).toMatchObject({ modelKey: 'none', label: undefined });
   });
 
-  it('tells nothing of a body that names no model, or is no JSON', async () => {
+  it('has no model if the body has none or is not JSON', async () => {
     expect(await refused('chat_completions', { model: '' })).toMatchObject({ modelKey: undefined });
     const row = await rowOf({ request: { body: E.right('{"model":"fast"') } });
     expect(row).toMatchObject({ modelKey: undefined, stream: false, tools: [undefined, undefined] });
   });
 
-  it('tells of its body where a tag is what is wrong', async () => {
+  it('has the model, stream flag and tool counts of the body if a tag is invalid', async () => {
     const tags = E.left(invalidRequest('No.', 'x-gateway-tags'));
     const row = await rowOf({ asks: { stream: true, tools }, request: { tags } });
     expect(row).toEqual({ ...known, stream: true, tools: [2, 0] });

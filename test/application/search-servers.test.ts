@@ -11,7 +11,7 @@ const search = (text: string, servers: readonly (readonly [id: string, displayNa
 const idsOf = (hits: readonly Hit[]): readonly string[] => hits.slice(1).map(({ id }) => id);
 
 describe('the search of MCP servers', () => {
-  it('finds them by parts of ids and names in any case, behind what is stored, the named one first', async () => {
+  it('matches parts of ids and names in any case, and lists servers after stored hits, an exact id first', async () => {
     const servers = [
       ['old-files', 'Archive'],
       ['files', 'Our Files'],
@@ -27,7 +27,7 @@ describe('the search of MCP servers', () => {
     expect(idsOf(await search('nothing', servers))).toEqual([]);
   });
 
-  it('finds at most eight', async () => {
+  it('returns at most eight servers', async () => {
     const servers = Array.from({ length: 20 }, (_, n) => [`s${n}`, `Server ${n}`] as const);
     expect(idsOf(await search('server', servers))).toEqual(servers.slice(0, 8).map(([id]) => id));
   });

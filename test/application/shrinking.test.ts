@@ -5,8 +5,8 @@ import { shrinkage } from '../../application/shrinking.ts';
 const loss = fc.tuple(fc.nat(50), fc.nat(50)).map(([left, lost]) => ({ there: left + lost, lost }));
 const losses = fc.record({ providers: loss, models: loss, 'API keys': loss });
 
-describe('a file that ends something', () => {
-  it('shrinks what is there only where more than half of a kind would end, and names each such kind', () => {
+describe('a configuration file that removes entries', () => {
+  it('is reported only if it removes more than half of a kind, and each such kind is named', () => {
     fc.assert(
       fc.property(losses, (all) => {
         const told = shrinkage(all);

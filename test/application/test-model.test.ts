@@ -20,7 +20,7 @@ const limits: LoadLimits = { maxInFlight: 2, maxInFlightPerOwner: 1, maxBuffered
 const owner = { kind: 'team', teamId: 't' } as const;
 const ask = { modelKey: 'fast', routePosition: undefined, owner, family: undefined };
 
-/** Tests over the ports of a pipeline: its ledger, its upstream, its clock. */
+/** Model tests that use the ledger, upstream and clock of a pipeline. */
 function bench(script: Script, maxMs?: number) {
   const pipeline = new Pipeline({
     script,
@@ -57,7 +57,7 @@ describe('a test of a model', () => {
     jest.useRealTimers();
   });
 
-  it('is served as a caller’s request is, for the owner and without a key', async () => {
+  it('is served like a caller’s request, for the owner and without an API key', async () => {
     const { pipeline, run, recorded, gate } = bench(says(answer));
     const result = await run();
     expect(result).toMatchObject({
@@ -84,7 +84,7 @@ describe('a test of a model', () => {
     expect(gate.inFlight()).toBe(0);
   });
 
-  it('goes over the chosen route alone', async () => {
+  it('uses only the chosen route', async () => {
     const { pipeline, run } = bench(says(answer));
     await run({ routePosition: 1 });
     await run({ routePosition: 7 });
@@ -94,7 +94,7 @@ describe('a test of a model', () => {
     ).toEqual(['second', 'no_routes_available', 'no_routes_available']);
   });
 
-  it('ends when its time is over: the call upstream is cancelled, and nothing is drained', async () => {
+  it('ends at its timeout: the upstream call is cancelled and not drained', async () => {
     const { pipeline, run, gate } = bench(silent, 500);
     pipeline.policy = { ...pipeline.policy, drainOnDisconnect: 'always' };
     expect(await run()).toMatchObject({ right: { finished: { outcome: 'client_closed', statusCode: 499 } } });
@@ -102,7 +102,7 @@ describe('a test of a model', () => {
     expect(gate.inFlight()).toBe(0);
   });
 
-  it('has 60 seconds', () => {
+  it('has a timeout of 60 seconds', () => {
     jest.useFakeTimers();
     const entered = testSlot(loadGate(limits), cutOff())('team:t:actor:none');
     if (E.isLeft(entered)) throw new Error('there is no room');
@@ -113,7 +113,7 @@ describe('a test of a model', () => {
     expect(link.lost()).toBe('client_closed');
   });
 
-  it('ends when the process ends', async () => {
+  it('ends as interrupted when the process shuts down', async () => {
     const { run, cut } = bench(silent);
     const running = run();
     setImmediate(() => cut.now());
@@ -122,7 +122,7 @@ describe('a test of a model', () => {
     });
   });
 
-  it('waits in no line: it is refused where the process or its owner has enough in flight', async () => {
+  it('is rejected without queueing when the process or its owner has too many requests in flight', async () => {
     const { run, gate, recorded } = bench(says(answer));
     const own = gate.enter();
     own?.belongsTo('team:t:actor:none');
@@ -139,7 +139,7 @@ describe('a test of a model', () => {
     ['no_model', 'model_id'],
     ['no_route', 'route_position'],
     ['no_owner', 'owner_id'],
-  ] as const)('sends nothing where there is %s, and names %s', async (kind, param) => {
+  ] as const)('sends nothing upstream for %s, and names %s in the error', async (kind, param) => {
     const { pipeline, run, finds, gate } = bench(says(answer));
     finds({ kind });
     expect(await run()).toMatchObject({ _tag: 'Left', left: { param } });
@@ -147,7 +147,7 @@ describe('a test of a model', () => {
     expect(gate.inFlight()).toBe(0);
   });
 
-  it('shows 200 characters of the answer, without a credential that the upstream repeats', async () => {
+  it('returns 200 characters of the answer, without a credential that the upstream repeats', async () => {
     const content = `upstream-credential-1 ${'x'.repeat(300)}`;
     const { run } = bench(says({ choices: [{ message: { content } }] }));
     const result = await run();
@@ -157,7 +157,7 @@ describe('a test of a model', () => {
   });
 });
 
-describe('the words of an answer', () => {
+describe('the text of an answer', () => {
   it.each([
     ['chat_completions', { choices: [{ message: { content: [{ type: 'text', text: 'ok' }] } }] }, 'ok'],
     ['chat_completions', { choices: [{ message: { content: null } }] }, undefined],
@@ -173,7 +173,7 @@ describe('the words of an answer', () => {
     ],
     ['embeddings', { data: [{ embedding: [1] }] }, undefined],
     ['chat_completions', undefined, undefined],
-  ] as const)('of %s %j are %j', (family, body, expected) => {
+  ] as const)('of %s %j is %j', (family, body, expected) => {
     expect(wordsOf(family, body)).toBe(expected);
   });
 });

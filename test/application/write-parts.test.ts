@@ -8,7 +8,7 @@ import { exportColumns, type ExportRow } from '../../domain/export/export-column
 const day = '2026-11-01';
 const columns = exportColumns['request-logs'];
 
-/** A row with a text of so many characters; no other cell but its key and its time has any. */
+/** A row with a text of `chars` characters; all other cells except its key and its time are null. */
 const rowOf = (id: string, chars: number): ExportRow =>
   columns.map(({ name }) => {
     if (name === 'request_log_id') return id;
@@ -25,7 +25,7 @@ async function* pagesOf(pages: readonly (readonly ExportRow[])[]): AsyncGenerato
   yield* pages;
 }
 
-/** What is written of these pages: each object's rows, and what the day is told of them. */
+/** What is written for these pages: the rows of each object, and the parts for the manifest. */
 async function written(pages: readonly (readonly ExportRow[])[], bounds: PartBounds) {
   const objects: { readonly key: string; readonly rows: number; readonly bytes: Uint8Array }[] = [];
   let encoded = 0;
@@ -60,7 +60,7 @@ describe('the parts of a day', () => {
     size: 'max',
   });
 
-  it('each end with the page that reaches the bound of rows or of characters, and hold every row once', () =>
+  it('each end with the page that reaches the limit of rows or characters, and contain every row once', () =>
     fc.assert(
       fc.asyncProperty(
         somePages,

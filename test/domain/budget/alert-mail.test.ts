@@ -12,7 +12,7 @@ const alert: BudgetAlert = {
   hardLimit: true,
 };
 
-/** Anything that a name may hold, and what mails and markup are made of. */
+/** Any string that a name may contain, including line ends, header injections and markup. */
 const anyName = fc
   .array(
     fc.oneof(
@@ -25,7 +25,7 @@ const anyName = fc
   .map((pieces) => pieces.join(''));
 
 describe('the mail of a budget alert', () => {
-  it('says owner, window, amount, whether the limit is hard, spent, remaining and where to look, as text and as HTML', () => {
+  it('states owner, window, amount, limit kind, spent, remaining and admin page URL, as text and as HTML', () => {
     const { subject, text, html } = alertMail(alert, 'https://gateway.example.com/budgets');
     expect(subject).toBe('Budget alert: user Ada has 1.999999999999 of 10 USD left');
     expect(text).toBe(
@@ -50,13 +50,13 @@ describe('the mail of a budget alert', () => {
     }
   });
 
-  it('says nothing of where to look where nobody has said how people reach the admin page', () => {
+  it('omits the admin page URL when none is configured', () => {
     const { text, html } = alertMail(alert, undefined);
     for (const said of [text, html]) expect(said).not.toContain('Where to look');
     expect(text).toMatch(/\nRemaining: 1\.999999999999 USD\n$/);
   });
 
-  it('of a soft budget says that nothing is refused', () => {
+  it('states for a soft budget that nothing is refused', () => {
     const { text, html } = alertMail({ ...alert, hardLimit: false }, 'there');
     expect(text).toMatch(/^The soft weekly budget of user Ada has 20 % or less remaining\.\n/);
     for (const said of [text, html]) {
@@ -65,7 +65,7 @@ describe('the mail of a budget alert', () => {
     }
   });
 
-  it('says what is below zero where a soft budget was overspent', () => {
+  it('states a negative remaining amount for an overspent soft budget', () => {
     const overspent = { ...alert, ownerKind: 'team', amount: 0n, spent: 1n } as const;
     expect(remaining(overspent)).toBe(-1n);
     const { subject, text } = alertMail(overspent, '');
@@ -73,7 +73,7 @@ describe('the mail of a budget alert', () => {
     expect(text).toContain('\nRemaining: -0.000000000001 USD\n');
   });
 
-  it('always is one line of subject, the same lines of text and the same tags, whatever a name holds', () => {
+  it('has a subject of one line and the same lines and tags for every owner name', () => {
     const tagsOf = (html: string) => html.match(/<[^>]*>/g);
     const linesOf = (text: string) =>
       text
@@ -93,7 +93,7 @@ describe('the mail of a budget alert', () => {
     );
   });
 
-  it('keeps the letters of a name, in whatever script', () => {
+  it('keeps the letters of an owner name in any script', () => {
     const ownerName = 'Zoë Łukasz 李雷 🦊 <R&D> "x"';
     const { subject, text, html } = alertMail({ ...alert, ownerName }, 'there');
     expect(subject).toContain(ownerName);

@@ -7,18 +7,18 @@ const dollar = 10n ** 12n;
 
 describe('a budget alert is due when 20 % or less of the amount remain', () => {
   it.each([
-    ['one picodollar more remains', dollar, (8n * dollar) / 10n - 1n, false],
+    ['one picodollar more than 20 % remains', dollar, (8n * dollar) / 10n - 1n, false],
     ['20 % remain', dollar, (8n * dollar) / 10n, true],
-    ['less remains', dollar, (8n * dollar) / 10n + 1n, true],
+    ['less than 20 % remains', dollar, (8n * dollar) / 10n + 1n, true],
     ['nothing is spent', dollar, 0n, false],
-    ['all of it is spent', dollar, dollar, true],
-    ['more than all of it is spent', dollar, 3n * dollar, true],
-    ['there was nothing to spend', 0n, 0n, true],
+    ['the whole amount is spent', dollar, dollar, true],
+    ['more than the amount is spent', dollar, 3n * dollar, true],
+    ['the amount is 0', 0n, 0n, true],
   ])('%s', (_, amount, spent, due) => {
     expect(isAlertDue(amount, spent)).toBe(due);
   });
 
-  it('and stays due whatever is spent after that', () => {
+  it('and remains due after any further spend', () => {
     fc.assert(
       fc.property(someMoney, someMoney, aCost, (amount, spent, more) => {
         expect(isAlertDue(amount, spent) && !isAlertDue(amount, spent + more)).toBe(false);
@@ -26,7 +26,7 @@ describe('a budget alert is due when 20 % or less of the amount remain', () => {
     );
   });
 
-  it('at a threshold that is told in hundredths of a percent', () => {
+  it('at a threshold of 2000 basis points', () => {
     expect(alertThresholdBps).toBe(2000);
   });
 });

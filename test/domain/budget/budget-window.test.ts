@@ -41,7 +41,7 @@ describe('budget windows are in UTC', () => {
 });
 
 describe('budget windows tile time', () => {
-  it('a window always holds the instant that it was made for, half-open', () => {
+  it('a window always contains the instant that it was computed for, as a half-open range', () => {
     fc.assert(
       fc.property(aCadence, anInstant, (cadence, at) => {
         const { from, until } = budgetWindow(cadence, at);
@@ -51,7 +51,7 @@ describe('budget windows tile time', () => {
     );
   });
 
-  it('the end of one is the start of the next, and its last instant is in it', () => {
+  it('the end of a window is the start of the next, and its first and last instants belong to it', () => {
     fc.assert(
       fc.property(aCadence, anInstant, (cadence, at) => {
         const window = budgetWindow(cadence, at);
@@ -63,7 +63,7 @@ describe('budget windows tile time', () => {
     );
   });
 
-  it('begins at 00:00:00: daily any day, weekly on Monday, monthly on the first day', () => {
+  it('a window starts at 00:00:00: daily on any day, weekly on Monday, monthly on the first day', () => {
     fc.assert(
       fc.property(anInstant, (at) => {
         for (const cadence of cadences)
@@ -74,7 +74,7 @@ describe('budget windows tile time', () => {
     );
   });
 
-  it('lasts a day, seven days, or the days of its month', () => {
+  it('a window lasts one day, seven days, or 28 to 31 days', () => {
     fc.assert(
       fc.property(anInstant, (at) => {
         const days = cadences.map((cadence) => {

@@ -14,8 +14,8 @@ const someAnswers = fc
   .map((costs) => answers(...costs));
 const anAmount = fc.bigInt({ min: 0n, max: 200n });
 
-describe('what an amount would have blocked', () => {
-  it('is the answer that does not fit, alone: a later, cheaper one may fit', () => {
+describe('the dry run of a budget amount on past answers', () => {
+  it('blocks only the answers that do not fit: a later, cheaper answer may fit', () => {
     expect(dryRun(aBudget({ amount: 10n }), answers(6n, 5n, 4n, 1n))).toEqual({
       blocksFrom: at(1),
       blockedCount: 2,
@@ -23,7 +23,7 @@ describe('what an amount would have blocked', () => {
     });
   });
 
-  it('is nothing where all fit to the last picodollar, and by an amount of 0 all that cost anything', () => {
+  it('blocks nothing if all answers fit exactly, and every answer with a cost if the amount is 0', () => {
     const none = { blocksFrom: undefined, blockedCount: 0, blockedCost: 0n };
     expect(dryRun(aBudget({ amount: 15n }), answers(6n, 5n, 4n))).toEqual(none);
     expect(dryRun(aBudget({ amount: 0n }), answers(0n, 2n, 0n, 3n))).toEqual({
@@ -34,7 +34,7 @@ describe('what an amount would have blocked', () => {
     expect(dryRun(aBudget({ amount: 0n, hardLimit: false }), answers(6n, 5n, 4n))).toEqual(none);
   });
 
-  it('is always what settlement would have blocked of the same answers, one after the other', () => {
+  it('always blocks the same answers as settling them one after the other', () => {
     fc.assert(
       fc.property(someAnswers, anAmount, fc.boolean(), (past, amount, hardLimit) => {
         const budget = aBudget({ amount, hardLimit });
@@ -54,7 +54,7 @@ describe('what an amount would have blocked', () => {
     );
   });
 
-  it('never leaves more than the amount unblocked, and never blocks what fits as a whole', () => {
+  it('never lets more than the amount pass, and blocks nothing exactly when the total cost fits', () => {
     fc.assert(
       fc.property(someAnswers, anAmount, (past, amount) => {
         const total = past.reduce((sum, { cost }) => sum + cost, 0n);

@@ -19,18 +19,18 @@ const hard = aBudget({ amount: dollar });
 const soft = aBudget({ amount: dollar, hardLimit: false });
 const nothing = aBudget({ amount: 0n });
 
-describe('before the provider: spend at or above the amount with hard_limit is turned away', () => {
+describe('admission: a request is rejected when spend is at or above the amount of a budget with hard_limit', () => {
   it.each([
     ['below the amount', hard, dollar - 1n, false, true],
     ['at the amount', hard, dollar, false, false],
     ['above the amount', hard, dollar + 1n, false, false],
     ['nothing spent', hard, 0n, false, true],
     ['nothing spent of an amount of 0', nothing, 0n, false, false],
-    ['below the amount, in a window that a blocked cost has shut', hard, 0n, true, false],
+    ['below the amount, in a window that a blocked cost has closed', hard, 0n, true, false],
     ['above the amount of a soft budget', soft, 2n * dollar, false, true],
-    ['a soft budget, in a window that was shut', soft, 0n, true, true],
+    ['a soft budget, in a closed window', soft, 0n, true, true],
     ['no budget', undefined, 10n ** 30n, false, true],
-    ['no budget, in a window that was shut', undefined, 0n, true, true],
+    ['no budget, in a closed window', undefined, 0n, true, true],
     [
       'the largest amount, just below',
       aBudget({ amount: fromAmount10000(maxAmount10000) }),
@@ -50,7 +50,7 @@ describe('before the provider: spend at or above the amount with hard_limit is t
   });
 });
 
-describe('after the provider: a cost that would exceed the amount of a hard budget is not written', () => {
+describe('settlement: a cost that would exceed the amount of a hard budget is not written', () => {
   it.each([
     ['takes the spend to just below the amount', hard, 0n, dollar - 1n, true],
     ['takes the spend to the amount', hard, 1n, dollar - 1n, true],
@@ -67,7 +67,7 @@ describe('after the provider: a cost that would exceed the amount of a hard budg
     expect(charged).toEqual(written ? E.right(spent + cost) : E.left('over'));
   });
 
-  it('no sequence of costs ever takes the spend over the amount of a hard budget', () => {
+  it('no sequence of costs takes the spend over the amount of a hard budget', () => {
     fc.assert(
       fc.property(someBudget, fc.array(aCost), (budget, costs) => {
         let spent = 0n;
@@ -82,7 +82,7 @@ describe('after the provider: a cost that would exceed the amount of a hard budg
     );
   });
 
-  it('whoever is turned away before the provider could have been charged nothing', () => {
+  it('a request rejected at admission could not have been charged any cost above 0', () => {
     fc.assert(
       fc.property(someBudget, someMoney, aCost, (budget, spent, cost) => {
         fc.pre(cost > 0n && E.isLeft(admit(budget, spent, false)));
@@ -92,7 +92,7 @@ describe('after the provider: a cost that would exceed the amount of a hard budg
   });
 });
 
-describe('the error of both cases', () => {
+describe('the error budget_exceeded', () => {
   const at = (instant: string): Date => new Date(instant);
   const window = budgetWindow('daily', at('2026-11-21T12:00:00Z'));
 
@@ -106,11 +106,11 @@ describe('the error of both cases', () => {
     ['2026-11-21T23:59:59.999Z', 1],
     ['2026-11-22T00:00:00.000Z', 1],
     ['2026-11-23T00:00:00.000Z', 1],
-  ])('carries Retry-After only where the window ends soon: at %s %p', (now, seconds) => {
+  ])('has Retry-After only if the window ends within 60 seconds: at %s %p', (now, seconds) => {
     expect(budgetExceeded(hard, window, at(now)).retryAfterSecs).toBe(seconds);
   });
 
-  it('always a whole number of 1 … 60 that does not end before the window, and always when the window ends', () => {
+  it('has a Retry-After of 1 … 60 whole seconds that reaches the window end, and always has the reset time', () => {
     fc.assert(
       fc.property(aCadence, anInstant, fc.boolean(), (cadence, now, near) => {
         const current = budgetWindow(cadence, now);
@@ -126,7 +126,7 @@ describe('the error of both cases', () => {
     );
   });
 
-  it('says which budget is used up, and until when', () => {
+  it('names the exhausted budget and its reset time', () => {
     expect(
       budgetExceeded(aBudget({ amount: fromAmount10000(25_000n) }), window, at('2026-11-21T12:00:00Z')),
     ).toEqual({
@@ -137,7 +137,7 @@ describe('the error of both cases', () => {
     });
   });
 
-  it('in a window that a blocked cost has shut says so, and nothing of used up', () => {
+  it('in a window closed by a blocked cost names that reason, not an exhausted budget', () => {
     const budget = aBudget({ amount: fromAmount10000(25_000n) });
     expect(windowShut(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
       code: 'budget_exceeded',
@@ -147,7 +147,7 @@ describe('the error of both cases', () => {
     });
   });
 
-  it('after the provider says that this answer’s cost would pass what is left, and nothing of used up', () => {
+  it('at settlement states that the cost of this answer exceeds what remains, not an exhausted budget', () => {
     const budget = aBudget({ amount: fromAmount10000(25_000n) });
     expect(costExceedsBudget(budget, window, at('2026-11-21T12:00:00Z'))).toEqual({
       code: 'budget_exceeded',

@@ -9,14 +9,14 @@ import { exactJsonText } from '../../support/arbitraries/json-text.ts';
 const read = (text: string) =>
   readChatCompletion(text, 'compat', (message) => message.replaceAll('hunter2', '[REDACTED]'));
 
-/** What goes out: `as it came`, or the text that a rule made. */
+/** What the caller gets: `as it came` for the unchanged text, or the text that a rule rewrote. */
 const sent = (text: string): string => {
   const answer = read(text);
   if (E.isLeft(answer)) throw new Error(JSON.stringify(answer.left));
   return answer.right.rewritten ?? 'as it came';
 };
 
-describe('an upstream’s unary answer', () => {
+describe('a unary response of an upstream', () => {
   it.each([
     ['nothing', ''],
     ['HTML', '<html></html>'],
@@ -25,7 +25,7 @@ describe('an upstream’s unary answer', () => {
     ['null', 'null'],
     ['a string', '"ok"'],
     ['an event stream', 'data: {"choices":[]}\n\n'],
-  ])('that is no JSON object is a protocol fault: %s', (_, text) => {
+  ])('is a protocol fault if it is not a JSON object: %s', (_, text) => {
     expect(read(text)).toEqual(
       E.left({
         kind: 'protocol',
@@ -42,7 +42,7 @@ describe('an upstream’s unary answer', () => {
     ['an error beside choices', '{"error":{"message":"cut"},"choices":[]}', 'cut'],
     ['an error in a string', '{"error":"no key hunter2"}', 'no key [REDACTED]'],
     ['a message instead of an answer', '{"message":"hunter2 is down"}', '[REDACTED] is down'],
-    ['an error without words', '{"error":{},"choices":[]}', 'The upstream reported an error.'],
+    ['an error without a message', '{"error":{},"choices":[]}', 'The upstream reported an error.'],
     [
       'an error in a choice',
       '{"choices":[{"message":{"content":"Half"},"finish_reason":"error","error":{"code":502,"message":"no key hunter2"}}]}',
@@ -53,14 +53,17 @@ describe('an upstream’s unary answer', () => {
       '{"choices":[{"message":{}}],"x_groq":{"error":"over_capacity"}}',
       'over_capacity',
     ],
-  ])('that is an error, or no chat completion, is one under status 200 too: %s', (_, text, message) => {
-    expect(read(text)).toEqual(E.left({ kind: 'protocol', message }));
-  });
+  ])(
+    'is a protocol fault if it is an error or not a chat completion, under status 200 too: %s',
+    (_, text, message) => {
+      expect(read(text)).toEqual(E.left({ kind: 'protocol', message }));
+    },
+  );
 
   it.each([
     ['at the top', { usage: { prompt_tokens: 5, completion_tokens: 7 } }],
     ['in x_groq', { x_groq: { usage: { prompt_tokens: 5, completion_tokens: 7 } } }],
-  ])('that is an error keeps the usage that it tells: %s', (_, told) => {
+  ])('that is an error keeps the usage that it reports: %s', (_, told) => {
     expect(read(JSON.stringify({ error: { message: 'cut' }, choices: [], ...told }))).toEqual(
       E.left({ kind: 'protocol', message: 'cut', usage: { prompt_tokens: 5, completion_tokens: 7 } }),
     );
@@ -76,11 +79,11 @@ describe('an upstream’s unary answer', () => {
       `{"choices":[{"message":{"content":"a"},"error":${empty}}],"error":${empty}}`,
     ]),
     ['{"choices":[{"message":{"content":"a"},"error":null}],"x_groq":{"id":"r","error":""}}'],
-  ])('goes out as it came when no rule touches it: %s', (text) => {
+  ])('is forwarded unchanged when no rule applies: %s', (text) => {
     expect(sent(text)).toBe('as it came');
   });
 
-  it('never throws, whatever it is', () => {
+  it('never makes the parser throw', () => {
     fc.assert(
       fc.property(
         fc.oneof(
@@ -126,7 +129,7 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
     expect(sent(message(fields))).toBe(message(out));
   });
 
-  it('in every choice, and what is no choice stays', () => {
+  it('applies to every choice, and keeps elements that are not choices', () => {
     expect(
       sent(`{"choices":[null,{"message":{"content":[${thinking}]}},{"message":{"content":"b"}},7]}`),
     ).toBe(
@@ -134,7 +137,7 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
     );
   });
 
-  it('and its usage can still be read, however the counts are spelled', () => {
+  it('keeps usage readable after a rewrite, in any notation of the counts', () => {
     const answer = read(
       `{"choices":[{"message":{"content":[${thinking}]}}],"usage":{"prompt_tokens":12.0,"completion_tokens":1e1,"cost":0.10}}`,
     );
@@ -146,7 +149,7 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
     });
   });
 
-  it('an answer that nests too deeply to be rebuilt is a fault, one that nobody touches is not', () => {
+  it('rejects an answer nested too deeply to rewrite, but accepts it if it needs no rewrite', () => {
     const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     const touched = (levels: number): string =>
       `{"choices":[{"message":{"content":[${thinking}]}}],"a":${deep(levels)}}`;

@@ -7,10 +7,10 @@ describe('the function of a tool', () => {
   const weather = { name: 'weather', parameters: { type: 'object' } };
 
   it.each<[string, JsonObject]>([
-    ['that is typed', { type: 'function', function: weather }],
-    ['that is not', { function: weather }],
+    ['with a type', { type: 'function', function: weather }],
+    ['without a type', { function: weather }],
     ['whose type is null', { type: null, function: weather }],
-  ])('is read of one %s', (_, tool) => {
+  ])('is parsed from a tool %s', (_, tool) => {
     expect(offeredFunction(tool, 'tools[0]')).toEqual(
       E.right({ name: 'weather', members: weather, parameters: weather.parameters }),
     );
@@ -24,27 +24,27 @@ describe('the function of a tool', () => {
     ['tools[0].function', { type: 'function' }],
     ['tools[0].function.name', { function: {} }],
     ['tools[0].function.parameters', { function: { name: 'f', parameters: '{}' } }],
-  ])('%s is named where there is none: %j', (param, tool) => {
+  ])('%s is named in the error if the tool is not a function: %j', (param, tool) => {
     expect(offeredFunction(tool, 'tools[0]')).toMatchObject(E.left({ param }));
   });
 });
 
-describe('the choice among the tools', () => {
+describe('the parsed tool_choice', () => {
   it.each<[Json | undefined, Json | undefined]>([
     [undefined, undefined],
     [null, undefined],
     ['auto', 'auto'],
     ['none', 'none'],
     ['required', 'required'],
-  ])('%j is %j', (choice, chosen) => {
+  ])('for %j is %j', (choice, chosen) => {
     expect(chosenTool(choice)).toEqual(E.right(chosen));
   });
 
   it.each<[string, JsonObject]>([
-    ['that is typed', { type: 'function', function: { name: 'weather' } }],
-    ['that is not', { function: { name: 'weather' } }],
+    ['with a type', { type: 'function', function: { name: 'weather' } }],
+    ['without a type', { function: { name: 'weather' } }],
     ['whose type is null', { type: null, function: { name: 'weather' } }],
-  ])('is the function of one %s', (_, choice) => {
+  ])('is the named function for an object %s', (_, choice) => {
     expect(chosenTool(choice)).toEqual(E.right({ name: 'weather', members: { name: 'weather' } }));
   });
 
@@ -55,7 +55,7 @@ describe('the choice among the tools', () => {
     ['tool_choice.type', { type: 'allowed_tools', function: { name: 'weather' } }],
     ['tool_choice.function', {}],
     ['tool_choice.function.name', { type: 'function', function: {} }],
-  ])('%s is named where it is none: %j', (param, choice) => {
+  ])('%s is named in the error if the value is unsupported: %j', (param, choice) => {
     expect(chosenTool(choice)).toMatchObject(E.left({ param }));
   });
 });

@@ -27,7 +27,7 @@ const paramAtFault = (over: object): string | undefined => {
   return request.left.param;
 };
 
-describe('what the gateway reasons about is checked, and named', () => {
+describe('the fields of a chat request that the gateway reads are validated, and named in the error', () => {
   it.each<[string, object, string]>([
     ['no model', { model: undefined }, 'model'],
     ['an empty model', { model: '' }, 'model'],
@@ -65,7 +65,7 @@ describe('what the gateway reasons about is checked, and named', () => {
     [{ functions: {} }, '`functions` must be an array of objects.'],
     [{ stream_options: 1 }, '`stream_options` must be an object.'],
     [{ response_format: 1 }, '`response_format` must be an object.'],
-  ])('in words that say what it should be: %j', (over, message) => {
+  ])('the message says what the field must be: %j', (over, message) => {
     expect(read({ model: 'fast', messages, ...over })).toEqual(E.left(expect.objectContaining({ message })));
   });
 
@@ -77,7 +77,7 @@ describe('what the gateway reasons about is checked, and named', () => {
     },
   );
 
-  it('everything else in the body is the upstream’s business', () => {
+  it('all other fields of the body are accepted and kept', () => {
     const free = fc.dictionary(
       fc.constantFrom('temperature', 'n', 'stop', 'user', 'store', 'x', 'tool_choice', 'reasoning'),
       aJson,
@@ -102,13 +102,13 @@ describe('what the gateway reasons about is checked, and named', () => {
     ['tool'],
     ['function'],
     ['a role that nobody knows'],
-  ])('a message of the role %s passes, whatever its content is', (role) => {
+  ])('a message of the role %s passes with any content', (role) => {
     for (const content of [null, '', 'x', [], [{ type: 'text', text: 'x' }], 7])
       expect(paramAtFault({ messages: [{ role, content }] })).toBeUndefined();
   });
 });
 
-describe('what a chat request needs of a route', () => {
+describe('capabilities that a chat request requires of a route', () => {
   const image = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } };
 
   it.each<[string, object, readonly string[]]>([
@@ -192,7 +192,7 @@ describe('what a chat request needs of a route', () => {
     expect(requestOf(over).needs).toEqual(needs);
   });
 
-  it('and names what asks for it as the caller wrote it', () => {
+  it('are reported with the field of the caller’s body that requires them', () => {
     const hi = { role: 'user', content: 'Hi' };
     const shows = { role: 'user', content: [{ type: 'text', text: 'x' }, image] };
     expect(requestOf({ messages: [hi, shows] }).fields.vision).toBe('messages[1].content[1]');
@@ -267,7 +267,7 @@ describe('a chat body that repeats a key at a level that the gateway reads or ed
     [`{"response_format":{"json_schema":${twice}}}`, 'response_format.json_schema.x'],
     [`{"stream_options":${twice}}`, 'stream_options.x'],
     [`{"reasoning":${twice}}`, 'reasoning.x'],
-  ])('is a fault that names the place: %s', (text, path) => {
+  ])('is rejected, and the error names the key: %s', (text, path) => {
     expect(faultPath(text)).toBe(path);
   });
 
@@ -277,13 +277,13 @@ describe('a chat body that repeats a key at a level that the gateway reads or ed
     [`{"response_format":{"json_schema":{"schema":${twice}}}}`],
     [`{"functions":[{"parameters":${twice}}]}`],
     [`{"x_unknown":[${twice}]}`],
-  ])('passes deeper than that: %s', (text) => {
+  ])('is accepted if the key is below those levels: %s', (text) => {
     expect(faultPath(text)).toBeUndefined();
   });
 });
 
-describe('the reading view', () => {
-  it('leaves the caller’s text alone', () => {
+describe('the parsed chat request', () => {
+  it('keeps the caller’s text unchanged', () => {
     const text =
       '{ "model" : "fast", "messages":[{"role":"user","content":"Hello"}], "seed": 9007199254740993 }';
     const document = parseDocument(text, chatWatched);

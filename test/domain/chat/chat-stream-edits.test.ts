@@ -9,14 +9,14 @@ import { aChatScript, anEditedChunkText } from '../../support/arbitraries/chat-s
 import { outputsOf } from '../../support/machine-laws.ts';
 import { eventsOf, failure, machine, sanitise, text, usage } from './chat-stream-told.ts';
 
-/** The one chunk that this data makes. */
+/** The one chunk that this data is parsed to. */
 const chunkOf = (data: string): ChatEvent & { kind: 'chunk' } => {
   const [event] = eventsOf([data]);
   if (event?.kind !== 'chunk') throw new Error(`no chunk: ${JSON.stringify(event)}`);
   return event;
 };
 
-/** What goes out for this data: `as it came`, or the JSON that a rule made of it. */
+/** What the caller gets for this data: `as it came` for the unchanged frame, or the JSON that a rule rewrote. */
 const sent = (data: string): string => {
   const { wire, chunk } = chunkOf(data);
   return wire === undefined ? JSON.stringify(chunk) : 'as it came';
@@ -39,14 +39,14 @@ describe('choices[*].usage is promoted to top-level usage when top-level is abse
       '{"choices":[{"index":0,"usage":null},{"index":1,"usage":{"a":1}},{"index":2,"usage":{"a":2}}]}',
       '{"choices":[{"index":0},{"index":1},{"index":2}],"usage":{"a":1}}',
     ],
-    ['whatever it is', '{"choices":[{"usage":7}]}', '{"choices":[{}],"usage":7}'],
+    ['a usage of any type is moved', '{"choices":[{"usage":7}]}', '{"choices":[{}],"usage":7}'],
     [
       'with the finish reason',
       '{"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":1}}]}',
       '{"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1}}',
     ],
     [
-      'what is no choice stays where it was',
+      'an element that is not a choice stays in its position',
       '{"choices":[null,{"index":1,"usage":{"a":1}},7]}',
       '{"choices":[null,{"index":1},7],"usage":{"a":1}}',
     ],
@@ -55,12 +55,12 @@ describe('choices[*].usage is promoted to top-level usage when top-level is abse
   });
 
   it.each([
-    ['top-level usage is there', '{"choices":[{"usage":{"a":1}}],"usage":{"a":2}}'],
-    ['no choice has any', '{"choices":[{"index":0,"delta":{"content":"a"}}]}'],
-    ['every choice has null', '{"choices":[{"usage":null},{"usage":null}],"usage":null}'],
-    ['a final usage-only chunk', usage],
+    ['top-level usage exists', '{"choices":[{"usage":{"a":1}}],"usage":{"a":2}}'],
+    ['no choice has usage', '{"choices":[{"index":0,"delta":{"content":"a"}}]}'],
+    ['every choice has a usage of null', '{"choices":[{"usage":null},{"usage":null}],"usage":null}'],
+    ['the final chunk has only usage', usage],
     ['there are no choices', '{"usage":{"a":1}}'],
-  ])('a chunk stays as it came when %s', (_, data) => {
+  ])('a chunk is unchanged when %s', (_, data) => {
     expect(sent(data)).toBe('as it came');
   });
 });
@@ -82,17 +82,17 @@ describe('delta.reasoning_content and delta.reasoning_text map to delta.reasonin
       '"reasoning":"hm"',
     ],
     [
-      'of both the first moves',
+      'of two fields the first is moved',
       '"reasoning_text":"b","reasoning_content":"a"',
       '"reasoning_text":"b","reasoning":"a"',
     ],
     [
-      'of a null and a text the text moves',
+      'of a null and a text the text is moved',
       '"reasoning_content":null,"reasoning_text":"b"',
       '"reasoning_content":null,"reasoning":"b"',
     ],
     [
-      'of an empty text and one with words the words move',
+      'of an empty and a non-empty text the non-empty one is moved',
       '"reasoning_content":"","reasoning_text":"b"',
       '"reasoning_content":"","reasoning":"b"',
     ],
@@ -101,16 +101,16 @@ describe('delta.reasoning_content and delta.reasoning_text map to delta.reasonin
   });
 
   it.each([
-    ['the canonical field is there', '"reasoning":"a","reasoning_content":"b","reasoning_text":"c"'],
+    ['the canonical field exists', '"reasoning":"a","reasoning_content":"b","reasoning_text":"c"'],
     ['the canonical field is an empty text', '"reasoning":"","reasoning_content":"b"'],
-    ['there is no text', '"reasoning_content":null,"reasoning_text":null'],
-    ['it is no text', '"reasoning_content":{"a":1}'],
+    ['both fields are null', '"reasoning_content":null,"reasoning_text":null'],
+    ['the field is not a string', '"reasoning_content":{"a":1}'],
     ['there is only content', '"content":"reasoning_content"'],
-  ])('a chunk stays as it came when %s', (_, fields) => {
+  ])('a chunk is unchanged when %s', (_, fields) => {
     expect(sent(delta(fields))).toBe('as it came');
   });
 
-  it('in every choice', () => {
+  it('applies to every choice', () => {
     const data =
       '{"choices":[{"delta":{"reasoning_content":"a"}},{"delta":{"content":"b"}},{"delta":{"reasoning_text":"c"}},{}]}';
     expect(sent(data)).toBe(
@@ -118,13 +118,13 @@ describe('delta.reasoning_content and delta.reasoning_text map to delta.reasonin
     );
   });
 
-  it('and usage at both places stays where it is', () => {
+  it('does not move usage that exists at both levels', () => {
     expect(sent('{"usage":{"a":2},"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
       '{"usage":{"a":2},"choices":[{"delta":{"reasoning":"c"},"usage":{"a":1}}]}',
     );
   });
 
-  it('together with usage that is promoted', () => {
+  it('applies together with the promotion of usage', () => {
     expect(sent('{"choices":[{"delta":{"reasoning_text":"c"},"usage":{"a":1}}]}')).toBe(
       '{"choices":[{"delta":{"reasoning":"c"}}],"usage":{"a":1}}',
     );
@@ -158,7 +158,7 @@ describe('native reasoning is never placed in delta.content', () => {
       `"content":"a","provider_metadata":{"compat":{"reasoning":[${redacted},${thinking}]}}`,
     ],
     [
-      'a part that is no text keeps the array',
+      'a part that is not text keeps the array',
       `"content":[${thinking},{"type":"image_url","image_url":{"url":"u"}},"x"]`,
       `"content":[{"type":"image_url","image_url":{"url":"u"}},"x"],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
@@ -168,7 +168,7 @@ describe('native reasoning is never placed in delta.content', () => {
       `"content":[{"type":"refusal","text":"a"}],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
     [
-      'metadata that is there already stays',
+      'existing metadata is kept',
       `"provider_metadata":{"compat":{"a":1},"other":{"b":2}},"content":[${thinking}]`,
       `"provider_metadata":{"compat":{"a":1,"reasoning":[${thinking}]},"other":{"b":2}},"content":""`,
     ],
@@ -176,7 +176,7 @@ describe('native reasoning is never placed in delta.content', () => {
     expect(sent(delta(fields))).toBe(delta(out));
   });
 
-  it('under the namespace of the upstream that speaks', () => {
+  it('is kept under the namespace of the upstream', () => {
     const other = andThen(sseFrames, seal(chatStream({ namespace: 'cloud_b_platform', sanitise })));
     const [event] = outputsOf(other, [Buffer.from(`data: ${delta(`"content":[${thinking}]`)}\n\n`)]);
     expect(event).toMatchObject({
@@ -188,7 +188,7 @@ describe('native reasoning is never placed in delta.content', () => {
     });
   });
 
-  it('nor in the content of a message that is streamed whole', () => {
+  it('nor in the content of a message that is sent whole in a stream', () => {
     const message = (fields: string): string => `{"choices":[{"index":0,"message":{${fields}}}]}`;
     expect(sent(message(`"content":[${thinking},{"type":"text","text":"a"}]`))).toBe(
       message(`"content":"a","provider_metadata":{"compat":{"reasoning":[${thinking}]}}`),
@@ -200,12 +200,12 @@ describe('native reasoning is never placed in delta.content', () => {
     ['"content":[{"type":"text","text":"a"}]'],
     ['"content":null'],
     ['"content":[]'],
-  ])('content without any stays as it came: %s', (fields) => {
+  ])('content without reasoning is unchanged: %s', (fields) => {
     expect(sent(delta(fields))).toBe('as it came');
   });
 });
 
-describe('a frame that no rule touched is forwarded as the bytes that came in', () => {
+describe('a frame that no rule changed is forwarded byte for byte', () => {
   it.each([
     ['CRLF', `data: ${text}\r\n\r\n`],
     ['no space', `data:${text}\n\n`],
@@ -217,7 +217,7 @@ describe('a frame that no rule touched is forwarded as the bytes that came in', 
     expect(event).toMatchObject({ kind: 'chunk', wire: Buffer.from(bytes) });
   });
 
-  it('and a frame that a rule touched is not', () => {
+  it('and any other frame is a rewritten chunk without reasoning_content and reasoning_text', () => {
     fc.assert(
       fc.property(aChatScript, ({ bytes }) => {
         for (const event of outputsOf(machine, [bytes])) {
@@ -243,7 +243,7 @@ describe('a frame that a rule edits', () => {
     );
   });
 
-  it('is changed in nothing but what the rule says', () => {
+  it('is changed only as the rule says', () => {
     fc.assert(
       fc.property(anEditedChunkText, (data) => {
         const moved = data.replace('"reasoning_content":"hm",', '').replace(/(\}\}\],"y":)/, '$1');
@@ -256,7 +256,7 @@ describe('a frame that a rule edits', () => {
     );
   });
 
-  it('gives every number back as it came', () => {
+  it('keeps every number in its original notation', () => {
     fc.assert(
       fc.property(anEditedChunkText, (data) => {
         const expected = data
@@ -270,7 +270,7 @@ describe('a frame that a rule edits', () => {
   });
 
   it.each([[maxJsonDepth - 1], [maxJsonDepth]])(
-    'is a failure when it nests too deeply to be rebuilt: %d levels inside',
+    'is a failure when it nests too deeply to be rewritten: %d levels inside',
     (levels) => {
       const data = `{"choices":[{"delta":{"reasoning_content":"x"}}],"n":0.10,"a":${'['.repeat(levels)}${']'.repeat(levels)}}`;
       expect(eventsOf([data])[0]).toEqual(
@@ -281,7 +281,7 @@ describe('a frame that a rule edits', () => {
     },
   );
 
-  it('never throws, however deeply the frame nests', () => {
+  it('is a failure, not an exception, at any depth of nesting', () => {
     const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
     for (const [levels, message] of [
       [maxParsedDepth - 10, 'The upstream sent an event that is nested too deeply.'],

@@ -12,7 +12,7 @@ export const failure = (message: string, status = 502): ChatEvent & { kind: 'fai
   error: { code: 'upstream_error', message, upstream: { status } },
 });
 
-/** The events of a stream whose data are these texts. */
+/** The chat events parsed from a stream with one frame per text. */
 export const eventsOf = (data: readonly string[], ending?: Ending): readonly ChatEvent[] =>
   outputsOf(machine, [Buffer.from(data.map((each) => `data: ${each}\n\n`).join(''))], ending);
 

@@ -11,6 +11,6 @@ it.each([
   ['data:image/png;base64', undefined],
   ['data:base64,AA==', undefined],
   ['https://a.example/b;base64,AA==', undefined],
-])('%s is %j', (url, expected) => {
+])('the data URL %s is parsed to %j', (url, expected) => {
   expect(base64DataUrl(url)).toEqual(expected);
 });

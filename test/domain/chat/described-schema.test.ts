@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../../../domain/shared/json.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
 
-describe('the description of a format', () => {
+describe('the description of a response format', () => {
   it.each<[Json | undefined, Json | undefined, Json | undefined]>([
     ['A bill.', undefined, 'A bill.'],
     ['A bill.', null, 'A bill.'],
@@ -13,12 +13,12 @@ describe('the description of a format', () => {
     [null, 'What is owed.', 'What is owed.'],
     ['', 'What is owed.', 'What is owed.'],
     ['A bill.', 7, 7],
-  ])('%j and %j of its schema are %j: the model is shown both', (format, own, told) => {
+  ])('%j and %j of its schema are combined to %j, so that the model gets both', (format, own, told) => {
     const schema = { type: 'object', ...(own === undefined ? {} : { description: own }) };
     expect(describedSchema(schema, format)).toEqual({ type: 'object', description: told });
   });
 
-  it('that says nothing leaves the schema as it is', () => {
+  it('if absent, leaves the schema unchanged', () => {
     const schema = { type: 'object' };
     expect(describedSchema(schema, undefined)).toBe(schema);
   });

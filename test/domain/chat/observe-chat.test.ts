@@ -27,9 +27,14 @@ describe('usage of an answer', () => {
     ['top-level usage', { usage: usage(3, 5) }, tokens(3, 5), false],
     ['no usage', {}, undefined, false],
     ['usage of null', { usage: null }, undefined, false],
-    ['usage kept in x_groq alone', { x_groq: { usage: usage(3, 5) } }, tokens(3, 5), false],
+    ['usage in x_groq alone', { x_groq: { usage: usage(3, 5) } }, tokens(3, 5), false],
     ['usage of null, and x_groq', { usage: null, x_groq: { usage: usage(3, 5) } }, tokens(3, 5), false],
-    ['both: top-level counts', { usage: usage(1, 2), x_groq: { usage: usage(3, 5) } }, tokens(1, 2), false],
+    [
+      'both: the top level is used',
+      { usage: usage(1, 2), x_groq: { usage: usage(3, 5) } },
+      tokens(1, 2),
+      false,
+    ],
     ['x_groq without usage', { x_groq: { id: 'r1' } }, undefined, false],
     ['x_groq that is no object', { x_groq: 'r1' }, undefined, false],
     ['usage without counts', { usage: {} }, undefined, true],
@@ -55,11 +60,11 @@ describe('usage of an answer', () => {
     ['then unusable', [{ usage: usage(3, 5) }, { usage: { prompt_tokens: -1 } }], tokens(3, 5), false],
     ['then empty', [{ usage: usage(3, 5) }, { usage: {} }], tokens(3, 5), false],
     ['unusable, then usable', [{ usage: {} }, { usage: usage(3, 5) }], tokens(3, 5), false],
-  ])('usage repeated in a stream: the last one counts: %s', (_, chunks, expected, unusable) => {
+  ])('of a stream is the last usable report: %s', (_, chunks, expected, unusable) => {
     expect(observedStream(chunks)).toMatchObject({ usage: expected, usageUnusable: unusable });
   });
 
-  it('is never a sum, and always the last that was reported', () => {
+  it('is always the last report, never a sum', () => {
     const count = fc.nat({ max: 1000 });
     fc.assert(
       fc.property(fc.array(fc.option(fc.tuple(count, count)), { minLength: 1 }), (reports) => {
@@ -70,12 +75,12 @@ describe('usage of an answer', () => {
     );
   });
 
-  it('is nothing before anything was seen', () => {
+  it('is undefined before the first chunk', () => {
     expect(observedStream([])).toEqual(nothingObserved);
     expect(nothingObserved).toEqual({ usage: undefined, usageUnusable: false, invokedToolCount: 0 });
   });
 
-  it('is read however a rule has kept its numbers', () => {
+  it('is read from numbers in any notation', () => {
     const chunk = parseExact('{"usage":{"prompt_tokens":12.0,"completion_tokens":1E1,"total_tokens":22.00}}');
     expect(observedStream([chunk as JsonObject]).usage).toEqual(tokens(12, 10));
   });
@@ -98,7 +103,7 @@ describe('invoked_tool_count of a whole answer counts tool-call artifacts', () =
     ['a legacy call with arguments alone', [{ message: { function_call: { arguments: '{}' } } }], 1],
     ['a legacy call that is empty', [{ message: { function_call: { name: '', arguments: '' } } }], 0],
     ['a legacy call of null', [{ message: { function_call: null } }], 0],
-    ['what is no call', [{ message: { tool_calls: ['a', null, 1] } }], 0],
+    ['elements that are not calls', [{ message: { tool_calls: ['a', null, 1] } }], 0],
     ['a choice without a message', [{ text: 'a' }], 0],
   ])('%s', (_, choices, count) => {
     expect(observeCompletion({ choices })).toMatchObject({ invokedToolCount: count });
@@ -149,7 +154,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       3,
     ],
     [
-      'a call without an id that is named in each piece',
+      'a call without an id that repeats its name in each piece',
       [
         piece({ index: 0, function: { name: 'f', arguments: '' } }),
         piece({ index: 0, function: { name: 'f', arguments: '{"a":' } }),
@@ -158,7 +163,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       1,
     ],
     [
-      'a call that is named once more, without its id',
+      'a call that repeats its name without its id',
       [
         piece({ index: 0, id: 'a', function: { name: 'f' } }),
         piece({ index: 0, function: { name: 'f', arguments: '{}' } }),
@@ -166,7 +171,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       1,
     ],
     [
-      'a call whose id is another one in each piece',
+      'a call with a different id in each piece',
       [
         piece({ index: 0, id: 'a', function: { name: 'f' } }),
         piece({ index: 0, id: 'b', function: { name: '' } }),
@@ -175,9 +180,9 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ],
     ['the same index in two choices', [piece({ index: 0 }, 0), piece({ index: 0 }, 1)], 2],
     ['a choice without an index is the first', [piece({ index: 0 }, 0), unnumbered({ index: 0 })], 1],
-    ['whole calls told apart by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
+    ['whole calls that differ by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
     [
-      'whole calls without anything to tell them apart',
+      'whole calls without an index or an id',
       [
         piece({ function: { name: 'f' } }),
         piece({ function: { name: 'f' } }),
@@ -201,11 +206,11 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       4,
     ],
     [
-      'a whole message behind its deltas',
+      'a whole message after its deltas',
       [piece({ index: 0, id: 'a' }), { choices: [{ message: { tool_calls: [{ id: 'a' }] } }] }],
       1,
     ],
-    ['a call of which no name is told', [piece({ function: { arguments: '{}' } })], 1],
+    ['a call without a name', [piece({ function: { arguments: '{}' } })], 1],
     [
       'a legacy call in pieces',
       [
@@ -220,7 +225,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       0,
     ],
     [
-      'what is no call',
+      'elements that are not calls',
       [{ choices: [{ delta: { tool_calls: ['a', null] } }] }, { choices: 'x' }, { choices: [null] }, {}],
       0,
     ],
@@ -228,7 +233,7 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     expect(observedStream(chunks).invokedToolCount).toBe(count);
   });
 
-  it('tells calls apart however a rule has kept their index', () => {
+  it('identifies a call by its index in any notation', () => {
     const chunks = [
       '{"choices":[{"index":0.0,"delta":{"tool_calls":[{"index":1.0}]}}]}',
       '{"choices":[{"index":0,"delta":{"tool_calls":[{"index":1}]}}]}',
@@ -236,12 +241,12 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     expect(observedStream(chunks.map((text) => parseExact(text) as JsonObject)).invokedToolCount).toBe(1);
   });
 
-  it(`is bounded: beyond ${maxCountedToolCalls} calls are no longer told apart`, () => {
+  it(`counts at most ${maxCountedToolCalls} calls`, () => {
     const many = Array.from({ length: maxCountedToolCalls + 100 }, (_, index) => piece({ index }));
     expect(observedStream(many).invokedToolCount).toBe(maxCountedToolCalls);
   });
 
-  it('never throws, whatever a chunk holds', () => {
+  it('never throws, for any chunk', () => {
     fc.assert(
       fc.property(
         fc.array(

@@ -43,7 +43,7 @@ describe('the outbound chat body', () => {
     expect(outbound(text, 'fast')).toBe(text);
   });
 
-  it('carries the upstream’s name of the model, and is otherwise the caller’s text', () => {
+  it('has the upstream’s model name, and is otherwise the caller’s text', () => {
     const text = `{ "n": 9007199254740993,\t"model" : "fast", ${messages}, "t": 0.10 }`;
     expect(outbound(text, 'upstream "fast"')).toBe(text.replace('"fast"', '"upstream \\"fast\\""'));
   });
@@ -55,8 +55,8 @@ describe('extra_body is the final raw override merged into the upstream body', (
   it.each<[string, string, JsonObject, string]>([
     ['adds a key', '"a":1', { b: { c: [1] } }, '"a":1,"b":{"c":[1]}'],
     ['replaces a scalar', '"a":1', { a: 2 }, '"a":2'],
-    ['null replaces', '"a":{"b":1}', { a: null }, '"a":null'],
-    ['an array replaces', '"a":[1,2,3]', { a: [4] }, '"a":[4]'],
+    ['null replaces an object', '"a":{"b":1}', { a: null }, '"a":null'],
+    ['an array replaces an array', '"a":[1,2,3]', { a: [4] }, '"a":[4]'],
     ['an object replaces a scalar', '"a":1', { a: { b: 1 } }, '"a":{"b":1}'],
     ['an object replaces an array', '"a":[1]', { a: { b: 1 } }, '"a":{"b":1}'],
     [
@@ -76,7 +76,7 @@ describe('extra_body is the final raw override merged into the upstream body', (
     expect(outbound(text(fields), 'fast', extraBody)).toBe(text(out));
   });
 
-  it('wins over everything, also over the model’s name', () => {
+  it('overrides the model name too', () => {
     expect(outbound(text('"a":1'), 'upstream', { model: 'raw' })).toBe(
       text('"a":1').replace('"fast"', '"raw"'),
     );
@@ -87,7 +87,7 @@ describe('extra_body is the final raw override merged into the upstream body', (
     ['"a":{"x":1,"\\u0078":2}', { a: { y: 1 } }, 'a.x'],
     ['"a":{"b":{"x":1,"x":2}}', { a: { b: { y: 1 } } }, 'a.b.x'],
     ['"a":{"__proto__":1}', { a: { y: 1 } }, 'a.__proto__'],
-  ])('a level that it edits must not repeat a key: %s', (fields, extraBody, param) => {
+  ])('is rejected when a level that it edits repeats a key: %s', (fields, extraBody, param) => {
     expect(prepared(text(fields), 'fast', extraBody)).toEqual(
       E.left(expect.objectContaining({ code: 'invalid_request', param })),
     );
@@ -98,7 +98,7 @@ describe('extra_body is the final raw override merged into the upstream body', (
     ['"a":{"x":1,"x":2}', { b: {} }],
     ['"a":{"b":{"x":1,"x":2}}', { a: { y: 1 } }],
     ['"a":{"b":{"x":1,"x":2}}', { a: { b: 1 } }],
-  ])('a level that it replaces or leaves alone may: %s', (fields, extraBody) => {
+  ])('is accepted when a level that it replaces or does not edit repeats a key: %s', (fields, extraBody) => {
     expect(E.isRight(prepared(text(fields), 'fast', extraBody))).toBe(true);
   });
 
@@ -109,7 +109,7 @@ describe('extra_body is the final raw override merged into the upstream body', (
     });
     fc.assert(
       fc.property(written, aJsonObject, aJsonObject, ([body, text], own, over) => {
-        // Most overrides concern keys that the body has.
+        // Overrides one key of the body if it has one.
         const extraBody = deepMerge(
           over,
           Object.fromEntries(
@@ -140,12 +140,12 @@ describe('router: the policy is serialized into the upstream chat-completions bo
   };
   const router: Compatibility = { router: { provider } };
 
-  it('with every field as it is configured', () => {
+  it('with every field as configured', () => {
     expect(outbound(text(''), 'fast', {}, router)).toBe(text(`,"provider":${JSON.stringify(provider)}`));
   });
 
   it.each(['null', '"groq"', '{"only":["c"],"sort":"price"}', '[1]'])(
-    'in the place of a caller’s own: %s',
+    'and replaces the caller’s `provider`: %s',
     (own) => {
       const policy = { router: { provider: { zdr: true } } };
       expect(outbound(text(`,"provider":${own},"n":1.0`), 'fast', {}, policy)).toBe(
@@ -154,7 +154,7 @@ describe('router: the policy is serialized into the upstream chat-completions bo
     },
   );
 
-  it('without a policy a caller’s own passes as it is', () => {
+  it('without a policy the caller’s `provider` is unchanged', () => {
     const own = text(',"provider": { "sort": "price", "n": 1.0 }');
     expect(outbound(own, 'fast')).toBe(own);
   });
@@ -174,7 +174,7 @@ describe('the order: upstream model name, compat, router, extra_body', () => {
     max_completion_tokens: 7,
   };
 
-  it('extra_body merges over what compat and router made, and nothing is made of extra_body', () => {
+  it('extra_body is merged over the result of compat and router, which do not transform it', () => {
     expect(JSON.parse(outbound(text, 'upstream', extraBody, compatibility))).toEqual({
       model: 'raw',
       messages: [{ role: 'user', content: 'Hi' }],
@@ -186,12 +186,12 @@ describe('the order: upstream model name, compat, router, extra_body', () => {
     });
   });
 
-  it('extra_body has the last word on what compat set', () => {
+  it('extra_body overrides a field that compat set', () => {
     const body = outbound(text, 'fast', { stream_options: { include_usage: false } }, compatibility);
     expect(JSON.parse(body)).toMatchObject({ stream_options: { include_usage: false } });
   });
 
-  it('compat, router and extra_body apply also to a chat body that was made of a messages call', () => {
+  it('compat, router and extra_body apply to a translated chat body too', () => {
     const made = parseExact(text) as JsonObject;
     const route = aRoute({ upstreamModel: 'upstream', extraBody, compatibility });
     expect(E.map((body: string) => JSON.parse(body))(prepareTranslatedChat(made, route))).toEqual(
@@ -199,7 +199,7 @@ describe('the order: upstream model name, compat, router, extra_body', () => {
     );
   });
 
-  it('a translated body keeps its digits and the places of its members', () => {
+  it('a translated body keeps its digits and the order of its members', () => {
     const body = '{"model":"fast","a":1.0,"messages":[],"b":{"n":9007199254740993}}';
     const route = aRoute({ upstreamModel: 'upstream', extraBody: { b: { c: 1 }, d: 2 } });
     expect(prepareTranslatedChat(parseExact(body) as JsonObject, route)).toEqual(
@@ -207,7 +207,7 @@ describe('the order: upstream model name, compat, router, extra_body', () => {
     );
   });
 
-  it('what compat rejects of a translated body is rejected', () => {
+  it('a translated body is rejected if compat rejects it', () => {
     const body = { model: 'm', messages: [], tools: [], tool_choice: 'required' };
     const route = aRoute({ compatibility: { compat: { empty_tools: 'omit' } } });
     expect(prepareTranslatedChat(body, route)).toEqual(

@@ -13,7 +13,7 @@ it.each<[JsonObject, object | undefined]>([
     { stop: 'a', stop_sequences: ['a'] },
     { field: 'stop_sequences', value: ['a'] },
   ],
-])('of %j it is %j', (body, expected) => {
+])('the stop sequences of %j are %j', (body, expected) => {
   expect(askedStops(body)).toEqual(E.right(expected));
 });
 
@@ -22,6 +22,6 @@ it.each<JsonObject>([
   { stop: 'a', stop_sequences: ['a', 'b'] },
   { stop: ['a', 'b'], stop_sequences: ['b', 'a'] },
   { stop: [], stop_sequences: ['a'] },
-])('%j disagrees', (body) => {
+])('%j is rejected because its stop sequences contradict each other', (body) => {
   expect(askedStops(body)).toMatchObject(E.left({ code: 'invalid_request', param: 'stop_sequences' }));
 });

@@ -15,13 +15,13 @@ it.each<[JsonObject, object | undefined]>([
     { max_tokens: 5, max_completion_tokens: 5 },
     { field: 'max_completion_tokens', value: 5 },
   ],
-])('of %j it is %j', (body, expected) => {
+])('the token limit of %j is %j', (body, expected) => {
   expect(askedLimit(body)).toEqual(E.right(expected));
 });
 
 it.each<JsonObject>([
   { max_tokens: 5, max_completion_tokens: 6 },
   { max_tokens: '5', max_completion_tokens: 5 },
-])('%j disagrees', (body) => {
+])('%j is rejected because its token limits contradict each other', (body) => {
   expect(askedLimit(body)).toMatchObject(E.left({ code: 'invalid_request', param: 'max_tokens' }));
 });

@@ -28,7 +28,7 @@ const prepared = (text: string, compat: JsonObject): E.Either<GatewayError, stri
 const messages = '"messages":[{"role":"user","content":"Hi"}]';
 const withFields = (fields: string): string => `{"model":"fast",${fields}}`;
 
-/** The fields that go upstream for these, or why they do not. */
+/** The fields that are sent upstream for these fields, or the error that rejects them. */
 const outcome = (fields: string, compat: JsonObject): string | GatewayError => {
   const body = prepared(withFields(fields), compat);
   return E.isLeft(body) ? body.left : body.right.slice(withFields('').length - 1, -1);
@@ -43,7 +43,7 @@ const rewrites = (rows: readonly Row[]): void => {
   });
 };
 
-describe('without a block, and where a block is silent, the defaults hold', () => {
+describe('the defaults apply without a block, and to each field that a block omits', () => {
   const defaults: Compat = {
     supportsStore: true,
     maxTokensField: 'max_completion_tokens',
@@ -77,7 +77,7 @@ describe('without a block, and where a block is silent, the defaults hold', () =
     expect(compatOf(compatibility)).toEqual(defaults);
   });
 
-  it('and every field is read', () => {
+  it('and every field of a block is parsed', () => {
     const compat = {
       supports_store: false,
       max_tokens_field: 'max_tokens',
@@ -109,7 +109,7 @@ describe('supports_store: when false, outbound chat-completions requests drop `s
     ['a null', off, '"store":null', '…'],
     ['none', off, '"n":1', '"n":1,…'],
     [
-      'not what is called alike',
+      'not fields with similar names',
       off,
       '"stored":true,"metadata":{"store":1}',
       '"stored":true,"metadata":{"store":1},…',
@@ -125,23 +125,33 @@ describe('max_tokens_field: `max_tokens` rewrites `max_completion_tokens` to `ma
     ['alone', old, '"max_completion_tokens":100', '…,"max_tokens":100'],
     ['with its digits', old, '"max_completion_tokens":100.0', '…,"max_tokens":100.0'],
     ['a null alone', old, '"max_completion_tokens":null', '…,"max_tokens":null'],
-    ['the older name stays', old, '"max_tokens":50.0', '"max_tokens":50.0,…'],
+    ['max_tokens alone is unchanged', old, '"max_tokens":50.0', '"max_tokens":50.0,…'],
     [
-      'of both, the value of max_completion_tokens under one key',
+      'with both, the value of max_completion_tokens under one key',
       old,
       '"max_tokens":50,"max_completion_tokens":100',
       '"max_tokens":100,…',
     ],
-    ['also over a null', old, '"max_completion_tokens":100,"max_tokens":null', '"max_tokens":100,…'],
-    ['unless it is null', old, '"max_tokens":5e1,"max_completion_tokens":null', '"max_tokens":5e1,…'],
     [
-      'both stay as they are by default',
+      'max_completion_tokens replaces a null max_tokens',
+      old,
+      '"max_completion_tokens":100,"max_tokens":null',
+      '"max_tokens":100,…',
+    ],
+    [
+      'a null max_completion_tokens does not replace max_tokens',
+      old,
+      '"max_tokens":5e1,"max_completion_tokens":null',
+      '"max_tokens":5e1,…',
+    ],
+    [
+      'both are unchanged by default',
       {},
       '"max_tokens":50,"max_completion_tokens":100',
       '"max_tokens":50,"max_completion_tokens":100,…',
     ],
     [
-      'max_completion_tokens never comes of max_tokens',
+      'max_tokens is never rewritten to max_completion_tokens',
       { max_tokens_field: 'max_completion_tokens' },
       '"max_tokens":50',
       '"max_tokens":50,…',
@@ -153,7 +163,7 @@ describe('developer_role: `system` rewrites outbound developer messages to role 
   const system = { developer_role: 'system' };
   rewrites([
     [
-      'wherever they stand, and nothing else in them',
+      'at any position, and changes only their role',
       system,
       '"messages":[{"role":"developer","content":"a"},{"role":"user","content":"b"},{"x":9007199254740993,"role":"developer","content":[{"n":0.10}]}]',
       '"messages":[{"role":"system","content":"a"},{"role":"user","content":"b"},{"x":9007199254740993,"role":"system","content":[{"n":0.10}]}]',
@@ -195,19 +205,19 @@ describe('reasoning_effort: `reasoning_object` rewrites `reasoning_effort: X` to
     ['a null is dropped', wrapped, '"reasoning_effort":null', '…'],
     ['beside a null', wrapped, '"reasoning":null,"reasoning_effort":"low"', '"reasoning":{"effort":"low"},…'],
     [
-      'beside what the caller’s own object says',
+      'merged into the caller’s own object',
       wrapped,
       '"reasoning":{"max_tokens":2000.0},"reasoning_effort":"low"',
       '"reasoning":{"max_tokens":2000.0,"effort":"low"},…',
     ],
     [
-      'over an effort that is null',
+      'replacing an effort of null',
       wrapped,
       '"reasoning":{"effort":null},"reasoning_effort":"low"',
       '"reasoning":{"effort":"low"},…',
     ],
     [
-      'beside the same effort, which stays as it is written',
+      'with the same effort in the object, whose text is unchanged',
       wrapped,
       '"reasoning": { "effort": "low" },"reasoning_effort":"low"',
       '"reasoning": { "effort": "low" },…',
@@ -215,7 +225,7 @@ describe('reasoning_effort: `reasoning_object` rewrites `reasoning_effort: X` to
     ['no effort, no change', wrapped, '"reasoning": {"enabled": true}', '"reasoning": {"enabled": true},…'],
   ]);
 
-  it('rejects another effort in the caller’s own object, and names both', () => {
+  it('rejects a different effort in the caller’s own object, and names both fields', () => {
     expect(outcome(`"reasoning":{"effort":"low"},"reasoning_effort":"high",${messages}`, wrapped)).toEqual({
       code: 'invalid_request',
       param: 'reasoning_effort',
@@ -223,14 +233,14 @@ describe('reasoning_effort: `reasoning_object` rewrites `reasoning_effort: X` to
     });
   });
 
-  it.each(['"low"', '[]', '1', 'true'])('rejects a `reasoning` that cannot hold it: %s', (reasoning) => {
+  it.each(['"low"', '[]', '1', 'true'])('rejects a `reasoning` that is not an object: %s', (reasoning) => {
     expect(outcome(`"reasoning":${reasoning},"reasoning_effort":"high",${messages}`, wrapped)).toMatchObject({
       code: 'invalid_request',
       param: 'reasoning',
     });
   });
 
-  it('leaves such a `reasoning` to the upstream when there is no effort to put into it', () => {
+  it('keeps a `reasoning` that is not an object if there is no `reasoning_effort`', () => {
     expect(outcome(`"reasoning":"low",${messages}`, wrapped)).toBe(`"reasoning":"low",${messages}`);
   });
 });
@@ -238,46 +248,41 @@ describe('reasoning_effort: `reasoning_object` rewrites `reasoning_effort: X` to
 describe('supports_stream_usage: when true, streaming requests carry stream_options.include_usage = true', () => {
   const usage = { supports_stream_usage: true };
   rewrites([
+    ['added if absent', usage, '"stream":true', '"stream":true,…,"stream_options":{"include_usage":true}'],
     [
-      'where there was none',
-      usage,
-      '"stream":true',
-      '"stream":true,…,"stream_options":{"include_usage":true}',
-    ],
-    [
-      'over a null',
+      'replacing a null',
       usage,
       '"stream":true,"stream_options":null',
       '"stream":true,"stream_options":{"include_usage":true},…',
     ],
     [
-      'over the caller’s own false',
+      'replacing the caller’s own false',
       usage,
       '"stream":true,"stream_options":{"include_usage":false}',
       '"stream":true,"stream_options":{"include_usage":true},…',
     ],
     [
-      'beside the caller’s other options, with their digits',
+      'added to the caller’s other options, whose digits are kept',
       usage,
       '"stream":true,"stream_options":{"x":1.0,"y":[9007199254740993]}',
       '"stream":true,"stream_options":{"x":1.0,"y":[9007199254740993],"include_usage":true},…',
     ],
     [
-      'a caller who asked keeps the text',
+      'the text is unchanged if the caller set it',
       usage,
       '"stream":true,"stream_options": { "include_usage": true, "x": 1.0 }',
       '"stream":true,"stream_options": { "include_usage": true, "x": 1.0 },…',
     ],
     ['not without a stream', usage, '"stream":false', '"stream":false,…'],
-    ['not when nothing is said of a stream', usage, '"n":1', '"n":1,…'],
+    ['not without a `stream` field', usage, '"n":1', '"n":1,…'],
     [
-      'a caller’s own stream_options passes unless it overrides it',
+      'the caller’s own stream_options are unchanged when the setting is absent',
       {},
       '"stream":true,"stream_options":{"include_usage":false}',
       '"stream":true,"stream_options":{"include_usage":false},…',
     ],
     [
-      'a caller’s own stream_options passes without a stream',
+      'the caller’s own stream_options are unchanged without a stream',
       usage,
       '"stream_options":{"include_usage":false}',
       '"stream_options":{"include_usage":false},…',
@@ -292,12 +297,12 @@ describe('empty_tools in a chat-completions request', () => {
     '"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]}]';
   rewrites([
     ['omit removes it', omit, '"tools":[]', '…'],
-    ['omit, with a history too', omit, `"tools":[],${calls}`, calls],
-    ['a neutral tool_choice goes with it', omit, '"tools":[],"tool_choice":"auto"', '…'],
-    ['parallel_tool_calls goes with it', omit, '"tools":[],"parallel_tool_calls":true', '…'],
-    ['without a history', withHistory, '"tools":[],"tool_choice":null', '…'],
+    ['omit removes it with a history too', omit, `"tools":[],${calls}`, calls],
+    ['a neutral tool_choice is removed with it', omit, '"tools":[],"tool_choice":"auto"', '…'],
+    ['parallel_tool_calls is removed with it', omit, '"tools":[],"parallel_tool_calls":true', '…'],
+    ['removed without a history', withHistory, '"tools":[],"tool_choice":null', '…'],
     [
-      'with one, it keeps tool_choice',
+      'kept with a history, together with tool_choice',
       withHistory,
       `"tools":[],"tool_choice":"required",${calls}`,
       `"tools":[],"tool_choice":"required",${calls}`,
@@ -313,7 +318,7 @@ describe('empty_tools in a chat-completions request', () => {
   });
 });
 
-// What follows is about all settings at once.
+// The following tests combine all settings.
 
 const settings = {
   supports_store: fc.boolean(),
@@ -326,7 +331,7 @@ const settings = {
 };
 const someCompat: fc.Arbitrary<JsonObject> = fc.record(settings, { requiredKeys: [] });
 
-/** Values of the fields that the block speaks of, as text. */
+/** Values of the fields that the block concerns, as JSON text. */
 const known: Readonly<Record<string, readonly string[]>> = {
   store: ['true', 'false', 'null'],
   max_tokens: ['1', '1e2', 'null'],
@@ -375,7 +380,7 @@ const someChatText: fc.Arbitrary<string> = fc
     return fc.shuffledSubarray(all, { minLength: all.length }).map(textOf);
   });
 
-/** The members that each field of the block may touch, when it does not hold its default. */
+/** The members that each field of the block may change when it does not have its default value. */
 const reach: Readonly<
   Record<keyof typeof settings, { readonly unless: unknown; readonly members: readonly string[] }>
 > = {
@@ -397,7 +402,7 @@ const membersIn = (text: string): ReadonlyMap<string, string> =>
   new Map(documentOf(text).members.map(({ key, start, end }) => [key, text.slice(start, end)]));
 
 describe('the transforms', () => {
-  it('never touch a byte of a member that they do not speak of', () => {
+  it('never change a byte of a member that they do not concern', () => {
     fc.assert(
       fc.property(someChatText, someCompat, (text, compat) => {
         const out = prepared(text, compat);
@@ -410,7 +415,7 @@ describe('the transforms', () => {
     );
   });
 
-  it('always leave a body byte for byte when it has none of their fields', () => {
+  it('keep a body byte for byte when it has none of their fields', () => {
     fc.assert(
       fc.property(unknownFields, someCompat, (others, compat) => {
         const text = textOf([
@@ -424,7 +429,7 @@ describe('the transforms', () => {
     );
   });
 
-  it('are idempotent: what they made stays as it is', () => {
+  it('are idempotent: a second pass changes nothing', () => {
     fc.assert(
       fc.property(someChatText, someCompat, (text, compat) => {
         const once = prepared(text, compat);
@@ -434,7 +439,7 @@ describe('the transforms', () => {
     );
   });
 
-  it('always say the same of a body made by translation as of a caller’s own', () => {
+  it('have the same result for a translated body as for a caller’s own', () => {
     fc.assert(
       fc.property(someChatText, someCompat, (text, compat) => {
         const translated = prepareTranslatedChat(parseExact(text) as JsonObject, routeWith(compat));

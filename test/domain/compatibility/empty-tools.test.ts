@@ -20,7 +20,7 @@ describe.each([
   ['omit', never],
   ['preserve_with_tool_history', never],
 ] as const)('empty_tools: %s removes an explicit empty tools array', (rule, history) => {
-  it('and nothing else where there is no tool_choice', () => {
+  it('removes only the array if there is no tool_choice', () => {
     expect(emptyTools(rule, { tools: [] }, history)).toEqual(E.right(['tools']));
   });
 
@@ -30,7 +30,7 @@ describe.each([
     );
   });
 
-  it('removes parallel_tool_calls with it, whatever it says', () => {
+  it('removes parallel_tool_calls with it, for any value', () => {
     for (const parallel_tool_calls of [true, false, null])
       for (const choice of [{}, { tool_choice: 'auto' }])
         expect(emptyTools(rule, { tools: [], ...choice, parallel_tool_calls }, history)).toEqual(
@@ -61,7 +61,7 @@ describe.each([
     [{ tools: [named] }],
     [{ tools: {} }],
     [{ functions: [] }],
-  ])('does nothing without one: %j', (body) => {
+  ])('changes nothing without an empty tools array: %j', (body) => {
     for (const choice of ['auto', 'required', named])
       expect(emptyTools(rule, { ...body, tool_choice: choice }, history)).toEqual(kept);
   });
@@ -77,7 +77,7 @@ describe('empty_tools: preserve_with_tool_history', () => {
   );
 });
 
-describe('empty_tools, whatever the body says', () => {
+describe('empty_tools for any body', () => {
   const aBody = fc.record(
     { tools: fc.oneof(fc.constant([]), aJson), tool_choice: aJson },
     { requiredKeys: [] },
@@ -91,7 +91,7 @@ describe('empty_tools, whatever the body says', () => {
     );
   });
 
-  it('always ends as exactly one of: kept, removed with a neutral choice, rejected', () => {
+  it('has exactly one result: kept, removed with a neutral choice, or rejected', () => {
     const someChoice = fc.oneof(fc.constantFrom<Json>('auto', 'none', null, 'required', named), aJson);
     const someTools = fc.oneof(fc.constant<Json>([]), aJson);
     fc.assert(
@@ -135,15 +135,11 @@ describe('function-tool history', () => {
 
   it.each<[string, boolean, Json | undefined]>([
     ['a call of the assistant', true, [{ role: 'user' }, { role: 'assistant', tool_calls: [call] }]],
-    [
-      'a call of the older kind',
-      true,
-      [{ role: 'assistant', function_call: { name: 'f', arguments: '{}' } }],
-    ],
+    ['a legacy function call', true, [{ role: 'assistant', function_call: { name: 'f', arguments: '{}' } }]],
     ['a tool’s result', true, [{ role: 'tool', tool_call_id: '1', content: '1' }]],
     ['a function’s result', true, [{ role: 'function', name: 'f', content: '1' }]],
     [
-      'words alone',
+      'text alone',
       false,
       [
         { role: 'user', content: 'tool' },
@@ -154,7 +150,7 @@ describe('function-tool history', () => {
     ['no calls at all', false, [{ role: 'assistant', tool_calls: null, function_call: null }]],
     ['calls that are not the assistant’s', false, [{ role: 'user', tool_calls: [call] }]],
     ['no messages', false, []],
-    ['what is no list', false, 'tool'],
+    ['a string', false, 'tool'],
     ['nothing', false, undefined],
   ])('of chat messages: %s is %p', (_, expected, messages) => {
     expect(messagesHaveToolHistory(messages)).toBe(expected);

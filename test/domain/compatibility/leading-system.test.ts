@@ -15,7 +15,7 @@ const developer = (content: string) => ({ role: 'developer', content });
 const user = { role: 'user', content: 'Hi' };
 const said = { role: 'assistant', content: 'Hello' };
 
-/** The messages of a chat call as they go upstream, as text. */
+/** The messages of a chat request as they are sent upstream, as JSON text. */
 function textOf(messages: string, compat: JsonObject): string {
   const document = parseDocument(`{"model":"fast","messages":${messages}}`, chatWatched);
   if (E.isLeft(document)) throw new Error(document.left.message);
@@ -29,14 +29,18 @@ function textOf(messages: string, compat: JsonObject): string {
 const sent = (messages: readonly object[], compat: JsonObject = leading): unknown =>
   JSON.parse(textOf(JSON.stringify(messages), compat));
 
-describe('system_messages: `leading` gathers the system’s messages in one at the front', () => {
+describe('system_messages: `leading` merges system messages into one at the front', () => {
   it.each<[string, readonly object[], readonly object[]]>([
-    ['from between the turns', [system('a'), user, system('b'), said], [system('a\n\nb'), user, said]],
-    ['where none stood first', [user, said, system('b')], [system('b'), user, said]],
-    ['where several did', [system('a'), system('b'), user], [system('a\n\nb'), user]],
-    ['the developer’s too', [developer('a'), user, system('b')], [developer('a\n\nb'), user]],
     [
-      'parts stay parts',
+      'messages between the turns are merged into the first',
+      [system('a'), user, system('b'), said],
+      [system('a\n\nb'), user, said],
+    ],
+    ['a later message is moved to the front', [user, said, system('b')], [system('b'), user, said]],
+    ['several messages at the front are merged', [system('a'), system('b'), user], [system('a\n\nb'), user]],
+    ['developer messages are merged too', [developer('a'), user, system('b')], [developer('a\n\nb'), user]],
+    [
+      'content parts are kept as parts',
       [{ role: 'system', content: [{ type: 'text', text: 'a', cache_control: {} }] }, user, system('b')],
       [
         {
@@ -50,7 +54,7 @@ describe('system_messages: `leading` gathers the system’s messages in one at t
       ],
     ],
     [
-      'one that says nothing is none',
+      'a message without content is dropped',
       [user, { role: 'system', content: null }, system('b')],
       [system('b'), user],
     ],
@@ -58,21 +62,21 @@ describe('system_messages: `leading` gathers the system’s messages in one at t
     expect(sent(messages)).toEqual(gathered);
   });
 
-  it('beside `developer_role`, which names it', () => {
+  it('combined with `developer_role`, which sets the role of the merged message', () => {
     const both = { ...leading, developer_role: 'system' };
     expect(sent([developer('a'), user, developer('b')], both)).toEqual([system('a\n\nb'), user]);
   });
 
   it.each([
-    ['one that is at the front', leading, [system('a'), user, said]],
-    ['none', leading, [user, said]],
-    ['any by default', {}, [user, system('b'), said, system('c')]],
-  ])('leaves the text as it came of %s', (_, compat, messages) => {
+    ['a single system message at the front', leading, [system('a'), user, said]],
+    ['no system message', leading, [user, said]],
+    ['any system messages by default', {}, [user, system('b'), said, system('c')]],
+  ])('keeps the original text with %s', (_, compat, messages) => {
     const text = JSON.stringify(messages, null, 1);
     expect(textOf(text, compat)).toBe(text);
   });
 
-  it('with every digit of the others', () => {
+  it('keeps every digit of the other messages', () => {
     const text = '[{"role":"user","content":"Hi","x":1.0},{"role":"system","content":"b"}]';
     expect(textOf(text, leading)).toBe(
       '[{"role":"system","content":"b"},{"role":"user","content":"Hi","x":1.0}]',
@@ -80,7 +84,7 @@ describe('system_messages: `leading` gathers the system’s messages in one at t
   });
 });
 
-it('system messages between the turns of a messages call go to the front', () => {
+it('system messages between the turns of a messages call are merged at the front', () => {
   const value = { system: 'a', messages: [user, system('b'), said, user] };
   const chat = toChatBody({ model: 'fast', stream: false, document: { value } });
   if (E.isLeft(chat)) throw new Error(chat.left.message);

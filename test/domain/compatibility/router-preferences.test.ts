@@ -8,9 +8,9 @@ const placesOf = (preferences: RouterPreferences): readonly string[] =>
 describe('the router policy is validated', () => {
   it.each<[string, RouterPreferences, readonly string[]]>([
     ['one preference is enough', { zdr: false }, []],
-    ['a bound of nothing is a bound', { max_price: { prompt: 0 }, preferred_max_latency: 0 }, []],
+    ['a bound of 0 is valid', { max_price: { prompt: 0 }, preferred_max_latency: 0 }, []],
     [
-      'all of them',
+      'all preferences together are valid',
       {
         zdr: true,
         only: ['a', 'b'],
@@ -22,27 +22,27 @@ describe('the router policy is validated', () => {
       [],
     ],
     ['empty: no preference', {}, ['']],
-    ['empty: nothing but absent ones', { only: undefined, max_price: undefined }, ['']],
+    ['empty: only undefined preferences', { only: undefined, max_price: undefined }, ['']],
     ['empty: a list', { zdr: true, only: [], ignore: [], order: [] }, ['only', 'ignore', 'order']],
     ['empty: no price', { max_price: {} }, ['max_price']],
     ['empty: no latency', { preferred_max_latency: { p50: undefined } }, ['preferred_max_latency']],
-    ['duplicates are told at the later one', { only: ['a', 'b', 'a'] }, ['only.2']],
+    ['a duplicate is reported at its later position', { only: ['a', 'b', 'a'] }, ['only.2']],
     [
       'duplicates in each list',
       { ignore: ['a', 'A'], order: ['x', 'x', 'X'] },
       ['ignore.1', 'order.1', 'order.2'],
     ],
-    ['a slug may be in two lists', { only: ['a', 'b'], order: ['b', 'a'] }, []],
+    ['a slug may be in `only` and `order`', { only: ['a', 'b'], order: ['b', 'a'] }, []],
     ['contradictory: allowed and excluded', { only: ['a', 'b'], ignore: ['c', 'b'] }, ['ignore.1']],
-    ['contradictory, in other letters', { only: ['Groq'], ignore: ['gROQ'] }, ['ignore.0']],
+    ['contradictory in different case', { only: ['Groq'], ignore: ['gROQ'] }, ['ignore.0']],
     [
-      'an order beyond the lists is the upstream’s business',
+      'slugs in `order` are not checked against the other lists',
       { only: ['a'], ignore: ['b'], order: ['b', 'c'] },
       [],
     ],
     ['a region of a provider is not the provider', { only: ['a'], ignore: ['a/turbo'] }, []],
     [
-      'all faults at once',
+      'all problems are reported at once',
       { only: ['a', 'A'], ignore: ['b', 'a'], order: [], max_price: {} },
       ['order', 'max_price', 'only.1', 'ignore.1'],
     ],
@@ -52,7 +52,7 @@ describe('the router policy is validated', () => {
 
   const aSlug = fc.constantFrom('a', 'A', 'b', 'B', 'c', 'd');
 
-  it('always tells one place for every repeated slug and for every contradiction, and no other', () => {
+  it('reports exactly one path for each duplicate slug and each contradiction', () => {
     fc.assert(
       fc.property(fc.array(aSlug, { minLength: 1 }), fc.array(aSlug, { minLength: 1 }), (only, ignore) => {
         const distinct = (slugs: readonly string[]) => new Set(slugs.map((slug) => slug.toLowerCase())).size;

@@ -7,7 +7,7 @@ const sanitise = (message: string): string => message.replaceAll('hunter2', '[RE
 const read = (text: string) => readEmbeddings(text, sanitise);
 const fault = (message: string) => E.left({ kind: 'protocol', message });
 
-describe('an upstream’s embeddings', () => {
+describe('an embeddings response of an upstream', () => {
   it.each<[string, object]>([
     ['float vectors', { object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.1, -2] }] }],
     [
@@ -20,7 +20,7 @@ describe('an upstream’s embeddings', () => {
       { data: [], error },
     ]),
     ['an error of null', { data: [], error: null }],
-  ])('are read: %s', (_, answer) => {
+  ])('is parsed: %s', (_, answer) => {
     expect(read(JSON.stringify(answer))).toEqual(E.right(answer));
   });
 
@@ -33,21 +33,21 @@ describe('an upstream’s embeddings', () => {
     ['an empty error and no data', '{"error":{}}', 'The upstream reported an error.'],
     ['an error body', '{"error":{"message":"No such model."}}', 'No such model.'],
     ['an error beside data', '{"error":"m","data":[]}', 'm'],
-    ['an error without words', '{"error":{"code":5},"data":[]}', 'The upstream reported an error.'],
+    ['an error without a message', '{"error":{"code":5},"data":[]}', 'The upstream reported an error.'],
     ['another envelope', '{"detail":"Not found"}', 'Not found'],
     ['a secret', '{"error":{"message":"bad key hunter2"}}', 'bad key [REDACTED]'],
-  ])('are a fault of the upstream: %s', (_, text, message) => {
+  ])('is a protocol fault of the upstream: %s', (_, text, message) => {
     expect(read(text)).toEqual(fault(message));
   });
 
-  it('are a fault that keeps the usage that was told', () => {
+  it('that is an error keeps the usage that it reports', () => {
     const usage = { prompt_tokens: 8, total_tokens: 8 };
     expect(read(JSON.stringify({ error: 'm', data: [], usage }))).toEqual(
       E.left({ kind: 'protocol', message: 'm', usage }),
     );
   });
 
-  it('never throws, whatever the upstream says', () => {
+  it('is parsed without an exception, for any text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.string()), (text) => {
         const answer = read(text);

@@ -9,7 +9,7 @@ const read = (body: object) => {
   return readEmbeddingsRequest(document.right);
 };
 
-describe('what every provider needs is checked, and named', () => {
+describe('`model` and `input` of an embeddings request are validated, and named in the error', () => {
   const model = '`model` must be a non-empty string.';
   const input = '`input` must be a string or a non-empty array.';
 
@@ -41,7 +41,7 @@ describe('what every provider needs is checked, and named', () => {
       'fields of any provider',
       { input: 'Hi', dimensions: 256, user: 'u', input_type: 'query', stream: true },
     ],
-  ])('which shapes of input a route can take is its provider’s business: %s', (_, fields) => {
+  ])('every shape of input is accepted, since support depends on the provider: %s', (_, fields) => {
     expect(read({ model: 'fast', ...fields })).toEqual(
       E.right({
         document: expect.objectContaining({ value: { model: 'fast', ...fields } }),
@@ -56,7 +56,7 @@ describe('what every provider needs is checked, and named', () => {
   it.each([
     ['{"model":"a","\\u006dodel":"b"}', 'model'],
     ['{"input":"a","input":["b"]}', 'input'],
-  ])('a key that is repeated at the top level is a fault: %s', (text, path) => {
+  ])('a repeated key at the top level is rejected: %s', (text, path) => {
     expect(parseDocument(text, embeddingsWatched)).toEqual(E.left(expect.objectContaining({ path })));
   });
 });

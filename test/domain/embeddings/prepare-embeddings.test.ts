@@ -27,7 +27,7 @@ describe('the outbound embeddings body: no transforms', () => {
     expect(outbound(text, { compatibility })).toEqual(E.right(text));
   });
 
-  it('carries the upstream’s name of the model, and is otherwise the caller’s text', () => {
+  it('has the upstream’s model name, and is otherwise the caller’s text', () => {
     expect(outbound(text, { upstreamModel: 'up', compatibility })).toEqual(
       E.right(text.replace('"fast"', '"up"')),
     );

@@ -4,18 +4,18 @@ import { exportDays, readExportDay, firstOpenDay, windowOfDay } from '../../../d
 
 describe('a day of an export', () => {
   it.each(['2026-02-30', '2026-2-01', '26-02-01', '2026-02-01T00:00:00Z', '2026-13-01', '', '2025-02-29'])(
-    'is none: %s',
+    'is not valid: %s',
     (text) => {
       expect(readExportDay(text)).toBeUndefined();
     },
   );
 
-  it('is over when the database’s clock is a minute past its end: what is settled then has ended', () => {
+  it('is complete one minute after its end by the database clock', () => {
     expect(firstOpenDay(new Date('2026-11-02T00:00:59.999Z'))).toBe('2026-11-01');
     expect(firstOpenDay(new Date('2026-11-02T00:01:00.000Z'))).toBe('2026-11-02');
   });
 
-  it('is one of a half-open range, and every instant of the range is in exactly one', () =>
+  it('is one of a half-open range, whose days are consecutive and 24 hours long', () =>
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 0, max: 400 }), (first, count) => {
         const day = (index: number): string => new Date(index * 86_400_000).toISOString().slice(0, 10);
@@ -32,7 +32,7 @@ describe('a day of an export', () => {
       }),
     ));
 
-  it('is one of at most ten years', () => {
+  it('is one of a range of ten years, but not of twenty', () => {
     expect(exportDays('2016-01-01', '2026-01-01')).toHaveLength(3653);
     expect(exportDays('2006-01-01', '2026-01-01')).toBeUndefined();
   });

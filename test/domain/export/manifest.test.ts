@@ -22,7 +22,7 @@ const manifest = {
 } as const;
 
 describe('a manifest', () => {
-  it('says rows and cost of the day and of each part, money as text, and is read back', () => {
+  it('has rows and cost of the day and of each part, money as a string, and is parsed back', () => {
     const text = manifestText(manifest);
     expect(JSON.parse(text)).toMatchObject({
       what: 'ledger',
@@ -44,20 +44,20 @@ describe('a manifest', () => {
     expect(readManifest(text)).toEqual(E.right({ rows, cost, format, edition, oldest, partNames }));
   });
 
-  it('of what has no cost says none', () => {
+  it('of rows without a cost has no cost', () => {
     const text = manifestText({ ...manifest, subject: 'request-logs', cost: undefined, parts: [] });
     expect(text).not.toContain('cost_picousd":');
     expect(readManifest(text)).toMatchObject({ right: { cost: undefined, rows: 7 } });
   });
 
   it.each(['', 'not json', '[]', '{"version":2}', '{"version":1,"rows":"7"}', '{"version":1,"rows":7}'])(
-    'is not this service’s: %s',
+    'is rejected if it does not have this service’s format: %s',
     (text) => {
       expect(E.isLeft(readManifest(text))).toBe(true);
     },
   );
 
-  it('is read without an exception, whatever the text is', () =>
+  it('is parsed without an exception, for any text', () =>
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), fc.json()),
@@ -72,7 +72,7 @@ describe('a manifest', () => {
       ),
     ));
 
-  it('lies beside parts whose names are the same at each run', () => {
+  it('is in a folder named by the day, with parts named by number and edition', () => {
     expect(dayFolder('lake/gateway', 'ledger', '2026-11-01')).toBe('lake/gateway/ledger/day=2026-11-01/');
     expect(dayFolder('', 'request-logs', '2026-11-01')).toBe('request-logs/day=2026-11-01/');
     expect([partName(0, 1, 'parquet'), partName(12_345, 2, 'csv.gz')]).toEqual([

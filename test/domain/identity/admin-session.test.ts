@@ -12,7 +12,7 @@ import {
 const hourMs = 3_600_000;
 const start = Date.UTC(2026, 0, 1);
 
-/** Calls at these distances from each other; where the session ends, undefined. */
+/** Makes calls at these intervals; undefined if the session ends. */
 function afterCalls(gaps: readonly number[]): { session: AdminSession; now: number } | undefined {
   let now = start;
   let session = newSession(now);
@@ -28,13 +28,13 @@ function afterCalls(gaps: readonly number[]): { session: AdminSession; now: numb
 const gap = fc.integer({ min: 0, max: slidingMs - lastSeenUpdateMs });
 
 describe('a session: 12 h sliding up to 7 days', () => {
-  it('lasts 12 hours from the login, to the millisecond', () => {
+  it('expires exactly 12 hours after the login', () => {
     const session = newSession(start);
     expect(sessionAt(session, start + 12 * hourMs - 1).kind).toBe('moved');
     expect(sessionAt(session, start + 12 * hourMs)).toEqual({ kind: 'over' });
   });
 
-  it('a call moves its end, at most once a minute', () => {
+  it('is extended by a call, at most once a minute', () => {
     const session = newSession(start);
     expect(sessionAt(session, start + lastSeenUpdateMs - 1)).toEqual({ kind: 'current', session });
     const later = start + lastSeenUpdateMs;
@@ -44,7 +44,7 @@ describe('a session: 12 h sliding up to 7 days', () => {
     });
   });
 
-  it('always goes on for whoever calls often enough, until 7 days have passed', () => {
+  it('stays valid with frequent calls until 7 days after the login', () => {
     fc.assert(
       fc.property(fc.array(gap, { maxLength: 40, size: 'max' }), (gaps) => {
         const total = gaps.reduce((sum, each) => sum + each, 0);
@@ -53,7 +53,7 @@ describe('a session: 12 h sliding up to 7 days', () => {
     );
   });
 
-  it('never ends later than 12 hours after the last call and 7 days after the login', () => {
+  it('never expires later than 12 hours after the last call or 7 days after the login', () => {
     fc.assert(
       fc.property(fc.array(gap, { maxLength: 40, size: 'max' }), (gaps) => {
         const after = afterCalls(gaps);
@@ -65,7 +65,7 @@ describe('a session: 12 h sliding up to 7 days', () => {
     );
   });
 
-  it('never comes back once it is over', () => {
+  it('is never valid again after it has expired', () => {
     fc.assert(
       fc.property(fc.nat(2 * absoluteMs), (late) => {
         const session = newSession(start);

@@ -23,8 +23,8 @@ describe('an API key is `gwk_<public id>.<secret>`', () => {
     ['the shortest secret', publicId, 's'.repeat(32)],
     ['the longest secret', publicId, 's'.repeat(512)],
     ['capitals and digits', 'Dev00001', secret],
-    ['signs that ids have', 'ci_runner-1', secret],
-    ['a secret with dots and signs', publicId, '!~.'.repeat(11)],
+    ['underscore and hyphen in the public id', 'ci_runner-1', secret],
+    ['a secret with dots and other punctuation', publicId, '!~.'.repeat(11)],
   ])('%s', (_, id, rest) => {
     expect(parseKey(`gwk_${id}.${rest}`)).toEqual({ publicId: id, secret: rest });
   });
@@ -38,7 +38,7 @@ describe('an API key is `gwk_<public id>.<secret>`', () => {
     ['no secret', `gwk_${publicId}.`],
     ['no dot', `gwk_${publicId}${secret}`],
     ['a public id that is too long', `gwk_${'a'.repeat(65)}.${secret}`],
-    ['another sign in the public id', `gwk_${'a'.repeat(8)}:1.${secret}`],
+    ['an invalid character in the public id', `gwk_${'a'.repeat(8)}:1.${secret}`],
     ['a secret that is too short', `gwk_${publicId}.${'s'.repeat(31)}`],
     ['a secret that is too long', `gwk_${publicId}.${'s'.repeat(513)}`],
     ['a blank in the secret', `gwk_${publicId}.${'s'.repeat(31)} s`],
@@ -46,15 +46,15 @@ describe('an API key is `gwk_<public id>.<secret>`', () => {
     ['a blank in front', ` gwk_${publicId}.${secret}`],
     ['a line break at the end', `gwk_${publicId}.${secret}\n`],
     ['a null byte in the secret', `gwk_${publicId}.${'s'.repeat(31)}\0`],
-  ])('%s is none', (_, key) => {
+  ])('%s is not a key', (_, key) => {
     expect(parseKey(key)).toBeUndefined();
   });
 
-  it('always reads back what was written', () => {
+  it('is parsed back from its formatted text', () => {
     fc.assert(fc.property(aPresentedKey, (key) => expect(parseKey(formatKey(key))).toEqual(key)));
   });
 
-  it('is only ever what it would be written as', () => {
+  it('is accepted only in exactly the format in which it is written', () => {
     const almost = fc.tuple(aPresentedKey, fc.nat(), fc.string({ maxLength: 2 })).map(([key, at, put]) => {
       const written = formatKey(key);
       const place = at % (written.length + 1);
@@ -74,10 +74,10 @@ describe('a key is sent as `Authorization: Bearer …` or `x-api-key: …`', () 
     ['Bearer', 'Bearer k', undefined, 'k'],
     ['bearer', 'bearer k', undefined, 'k'],
     ['BEARER', 'BEARER k', undefined, 'k'],
-    ['bEaReR, more blanks, a tab', 'bEaReR \t  k \t', undefined, 'k'],
+    ['bEaReR, with several blanks and tabs', 'bEaReR \t  k \t', undefined, 'k'],
     ['x-api-key', undefined, 'k', 'k'],
     ['both: a Bearer Authorization wins', 'Bearer a', 'b', 'a'],
-    ['both, and the Bearer is written small', 'bearer a', 'b', 'a'],
+    ['both: a lower-case bearer wins too', 'bearer a', 'b', 'a'],
     ['Basic beside x-api-key is ignored', 'Basic dTpw', 'b', 'b'],
     ['an unknown scheme beside x-api-key is ignored', 'Token a', 'b', 'b'],
     ['a bare key in Authorization is ignored', 'gwk_a.b', 'b', 'b'],
@@ -95,7 +95,7 @@ describe('a key is sent as `Authorization: Bearer …` or `x-api-key: …`', () 
     expect(presentedCredential(authorization, xApiKey)).toBe(credential);
   });
 
-  it('any key, in any capitals of the scheme', () => {
+  it('any key, with the scheme in any case', () => {
     const scheme = fc.mixedCase(fc.constant('bearer'));
     fc.assert(
       fc.property(scheme, aPresentedKey, fc.option(fc.string(), { nil: undefined }), (word, key, xApiKey) => {

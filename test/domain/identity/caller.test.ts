@@ -17,19 +17,19 @@ describe('budgets and spend belong to the owner of the key', () => {
     expect(ownershipScopeKey(ownerOf(aCaller(keyOwner)))).toBe(scope);
   });
 
-  it('logging does not change who pays', () => {
+  it('the logging setting of a user does not change the owner', () => {
     expect(ownerOf(aCaller(userKey(false)))).toEqual(ownerOf(aCaller(userKey(true))));
   });
 });
 
 describe('a key may use a model', () => {
   it.each([
-    ['any, when its list is empty', [], 'fast', true],
-    ['on its list', ['slow', 'fast'], 'fast', true],
-    ['that is not on its list', ['slow'], 'fast', false],
-    ['whose name only begins so', ['fast'], 'fast-2', false],
-    ['in other capitals', ['fast'], 'Fast', false],
-    ['without a name', ['fast'], '', false],
+    ['any model, if its list is empty', [], 'fast', true],
+    ['that is on its list', ['slow', 'fast'], 'fast', true],
+    ['unless it is not on its list', ['slow'], 'fast', false],
+    ['unless a name on its list is only a prefix of the name', ['fast'], 'fast-2', false],
+    ['unless the name differs in case', ['fast'], 'Fast', false],
+    ['unless the name is empty', ['fast'], '', false],
   ])('%s', (_, allowedModels, model, allowed) => {
     expect(mayUseModel(aCaller(userKey(), allowedModels), model)).toBe(allowed);
   });

@@ -33,7 +33,7 @@ describe('a common password', () => {
     expect(isCommonPassword(password, few)).toBe(false);
   });
 
-  it('stays one in any case of letters, and with any digits and signs around it', () => {
+  it('is found in any case and with any digits and punctuation around it', () => {
     const around = fc.string({ unit: fc.constantFrom(...Array.from('0123456789!?.-_ #')) });
     fc.assert(
       fc.property(fc.constantFrom(...few), around, around, fc.boolean(), (word, before, after, upper) => {
@@ -42,7 +42,7 @@ describe('a common password', () => {
     );
   });
 
-  it('is found out within a moment, however long the text is', () => {
+  it('is checked within 1 s for long texts', () => {
     const work = (): void => {
       for (const text of ['ab'.repeat(511) + 'x', 'a'.repeat(1023) + 'b', '1'.repeat(1024)])
         isCommonPassword(text, few);
@@ -51,13 +51,13 @@ describe('a common password', () => {
   });
 
   it.each(['sonyericsson', 'unbelievable', '1qaz2wsx3edc', 'Liverpool2026!', 'iloveyou-1234'])(
-    'of the list is %s',
+    'of the built-in list is %s',
     async (password) => {
       expect(await argon2Passwords().isCommon(password)).toBe(true);
     },
   );
 
-  it('of the list is none of what a generator makes', async () => {
+  it('is never a random password of 24 characters', async () => {
     const passwords = argon2Passwords();
     const random = fc.string({
       unit: fc.constantFrom(...Array.from('abcdefghijklmnopqrstuvwxyz0123456789')),
@@ -73,8 +73,8 @@ describe('a common password', () => {
   });
 });
 
-describe('what is sealed with a password', () => {
-  it('opens with it, in any spelling of its characters, and with no other', async () => {
+describe('a secret sealed with a password', () => {
+  it('is opened by that password in any Unicode form, and by no other', async () => {
     const passwords = argon2Passwords();
     const secret = new Uint8Array([1, 2, 3, 4, 5]);
     const sealed = await passwords.seal('é'.normalize('NFC'), secret);

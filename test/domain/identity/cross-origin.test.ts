@@ -20,8 +20,8 @@ const anyCall = fc.record({
   hasCookie: fc.boolean(),
 });
 
-describe('state-changing calls', () => {
-  it('Sec-Fetch-Site, if sent, is same-origin, whatever else is sent', () => {
+describe('the cross-origin check of calls', () => {
+  it('rejects any Sec-Fetch-Site but same-origin, regardless of other headers', () => {
     fc.assert(
       fc.property(anyCall, aSite, (call, secFetchSite) => {
         expect(isCrossOrigin({ ...call, secFetchSite }, own)).toBe(secFetchSite !== 'same-origin');
@@ -29,7 +29,7 @@ describe('state-changing calls', () => {
     );
   });
 
-  it('else Origin, if sent, equals the own one, with a cookie or without', () => {
+  it('without Sec-Fetch-Site rejects any foreign Origin, with or without a cookie', () => {
     fc.assert(
       fc.property(anyCall, anOrigin, (call, origin) => {
         expect(isCrossOrigin({ ...call, secFetchSite: undefined, origin }, own)).toBe(origin !== own);
@@ -37,18 +37,18 @@ describe('state-changing calls', () => {
     );
   });
 
-  it('neither: allowed only without a cookie', () => {
+  it('without both headers allows a call only without a cookie', () => {
     for (const method of methods) {
       expect(isCrossOrigin(aCall({ method, hasCookie: true }), own)).toBe(true);
       expect(isCrossOrigin(aCall({ method, hasCookie: false }), own)).toBe(false);
     }
   });
 
-  it('an origin is never the own one when nobody knows which that is', () => {
+  it('rejects every Origin if the own origin is unknown', () => {
     expect(isCrossOrigin(aCall({ origin: own }), undefined)).toBe(true);
   });
 
-  it('those that change nothing may come from anywhere', () => {
+  it('allows GET, HEAD and OPTIONS from any origin', () => {
     fc.assert(
       fc.property(anyCall, fc.constantFrom('GET', 'HEAD', 'OPTIONS'), (call, method) => {
         expect(isCrossOrigin({ ...call, method }, own)).toBe(false);

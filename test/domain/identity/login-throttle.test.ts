@@ -13,12 +13,12 @@ const aCount = fc.integer({ min: 1, max: 1_000_000 });
 const anAge = fc.integer({ min: 0, max: throttleWindowMs - 1 });
 
 describe('failed logins are throttled per account and address', () => {
-  it('ten tries are admitted, the eleventh is refused until the window ends', () => {
+  it('ten attempts are admitted, and the eleventh is refused until the window ends', () => {
     expect(throttle(tries(10, 10)).kind).toBe('admitted');
     expect(throttle(tries(11, 11, 60_000))).toEqual({ kind: 'refused', retryAfterSecs: 14 * 60 });
   });
 
-  it('Retry-After is always a whole number of seconds after which the window is over', () => {
+  it('Retry-After is the smallest whole number of seconds after which the window has ended', () => {
     fc.assert(
       fc.property(aCount, anAge, (more, age) => {
         const verdict = throttle(tries(maxTriesHere + more, maxTriesHere + more, age));
@@ -33,8 +33,8 @@ describe('failed logins are throttled per account and address', () => {
   });
 });
 
-describe('per account alone they are only delayed', () => {
-  it('whoever has not failed here is never refused, however often others have', () => {
+describe('failed logins per account are only delayed', () => {
+  it('an address with at most ten attempts is never refused, regardless of failures elsewhere', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: maxTriesHere }), aCount, anAge, (here, elsewhere, age) => {
         expect(throttle(tries(here, here + elsewhere, age)).kind).toBe('admitted');
@@ -42,7 +42,7 @@ describe('per account alone they are only delayed', () => {
     );
   });
 
-  it('the delay grows with the failures, and has a bound', () => {
+  it('the delay grows with the failures up to 2 s', () => {
     const delays = Array.from({ length: 40 }, (_, failures) => {
       const verdict = throttle(tries(1, failures + 1));
       return verdict.kind === 'admitted' ? verdict.delayMs : Number.NaN;
@@ -52,7 +52,7 @@ describe('per account alone they are only delayed', () => {
     expect(Math.max(...delays)).toBe(2000);
   });
 
-  it('a first try, and typing errors, wait for nothing', () => {
+  it('the first five attempts are not delayed', () => {
     for (const anywhere of [1, 2, 5]) expect(throttle(tries(1, anywhere))).toMatchObject({ delayMs: 0 });
   });
 });

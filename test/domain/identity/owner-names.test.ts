@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { isDisplayName } from '../../../domain/identity/owner-names.ts';
 
-describe('a name for people', () => {
+describe('a display name', () => {
   it.each([
     ['A', true],
     ['Zoë 日本', true],
@@ -17,7 +17,7 @@ describe('a name for people', () => {
     ['\ud800', false],
     ['x'.repeat(128), true],
     ['x'.repeat(129), false],
-  ])('can be seen, and is one line: %j %p', (name, is) => {
+  ])('must be visible and one line of at most 128 characters: %j %p', (name, is) => {
     expect(isDisplayName(name)).toBe(is);
   });
 });

@@ -22,23 +22,23 @@ describe('a password', () => {
   });
 
   it.each([['twelve chars'], ['👍'.repeat(12)], ['x'.repeat(1024)], ['é'.repeat(512)], [' '.repeat(12)]])(
-    '%j may be one',
+    '%j is accepted',
     (password) => {
       expect(passwordProblem(password)).toBeUndefined();
     },
   );
 
-  it('is the same however a keyboard composes it', () => {
+  it('is the same in composed and decomposed Unicode', () => {
     expect(typedPassword('cafe\u0301 au lait')).toBe(typedPassword('caf\u00e9 au lait'));
   });
 
-  it('is measured before it is composed, which takes time with the square of its length', () => {
+  it('is measured before it is normalized, since normalizing takes quadratic time', () => {
     const marks = (count: number) => 'a'.concat('\u0301'.repeat(count), '\u0316'.repeat(count));
     expect(steepGrowth((count) => () => void isPasswordTooLong(marks(count)))).toBeUndefined();
     expect(isPasswordTooLong(marks(4000))).toBe(true);
   });
 
-  it('that may be set is always one that a login takes', () => {
+  it('that may be set is never too long for a login', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 1100, size: 'max' }), (password) => {
         if (passwordProblem(password) === undefined) expect(isPasswordTooLong(password)).toBe(false);
@@ -48,7 +48,7 @@ describe('a password', () => {
 });
 
 describe('an e-mail address', () => {
-  it('has no letter beyond ASCII that becomes one of ASCII in small letters, or composed', () => {
+  it('is invalid with a non-ASCII character that is folded to ASCII', () => {
     for (let point = 0x80; point < 0x11_0000; point += 1) {
       const letter = String.fromCodePoint(point);
       if (!/[\0-\x7f]/.test(foldEmail(letter))) continue;

@@ -13,8 +13,8 @@ import type { JsonObject } from '../../../domain/shared/json.ts';
 const rules = { allowedEmailDomains: [], groupsClaim: 'groups', adminGroups: [] };
 const ada = { email: 'ada@example.com', email_verified: true };
 
-describe('whom a provider vouches for', () => {
-  it('is known by a verified e-mail address, and called by the name or else by that', () => {
+describe('the person in the claims of an identity provider', () => {
+  it('has the verified e-mail address and the name, or the address if the name is not usable', () => {
     expect(vouchedPerson({ ...ada, name: ' Ada ' }, rules)).toEqual(
       E.right({ email: ada.email, name: 'Ada', isAdmin: undefined }),
     );
@@ -24,7 +24,7 @@ describe('whom a provider vouches for', () => {
       expect(vouchedPerson({ ...ada, name }, rules)).toMatchObject({ right: { name: ada.email } });
   });
 
-  it('is nobody unless `email_verified` is true itself', () => {
+  it('is rejected unless `email_verified` is exactly true', () => {
     const other = fc.jsonValue().filter((value) => value !== true);
     fc.assert(
       fc.property(other, (said) => {
@@ -42,12 +42,12 @@ describe('whom a provider vouches for', () => {
     ['ada@example.com.evil.org', false],
     ['adA\u030a@example.com', true],
     ['ad\u212b@example.com', false],
-  ])('from an allowed domain: %s is %s', (email, allowed) => {
+  ])('must have an e-mail address in an allowed domain: %s is %s', (email, allowed) => {
     const person = vouchedPerson({ ...ada, email }, { ...rules, allowedEmailDomains: ['example.com'] });
     expect(E.isRight(person)).toBe(allowed);
   });
 
-  it('is an admin exactly when one of the groups is one of admins; without such groups nothing is said', () => {
+  it('is an admin if and only if in an admin group; without configured admin groups the role is undefined', () => {
     const group = fc.constantFrom('a', 'b', 'A', '');
     fc.assert(
       fc.property(fc.array(group), fc.array(group, { minLength: 1 }), (groups, adminGroups) => {
@@ -59,14 +59,17 @@ describe('whom a provider vouches for', () => {
     );
   });
 
-  it.each([undefined, null, 7, {}, [7, null], 'admin'])('has no group by %j', (groups) => {
-    const claims = { ...ada, ...(groups === undefined ? {} : { groups }) } as JsonObject;
-    expect(vouchedPerson(claims, { ...rules, adminGroups: ['admins'] })).toMatchObject({
-      right: { isAdmin: false },
-    });
-  });
+  it.each([undefined, null, 7, {}, [7, null], 'admin'])(
+    'is not an admin if the groups claim is %j',
+    (groups) => {
+      const claims = { ...ada, ...(groups === undefined ? {} : { groups }) } as JsonObject;
+      expect(vouchedPerson(claims, { ...rules, adminGroups: ['admins'] })).toMatchObject({
+        right: { isAdmin: false },
+      });
+    },
+  );
 
-  it('is asked for again where the claims lack e-mail or groups', () => {
+  it('is incomplete if the claims lack the e-mail address or required groups', () => {
     expect(isIncomplete({}, rules)).toBe(true);
     expect(isIncomplete(ada, rules)).toBe(false);
     expect(isIncomplete(ada, { ...rules, adminGroups: ['a'] })).toBe(true);
@@ -74,7 +77,7 @@ describe('whom a provider vouches for', () => {
 });
 
 describe('claims of an ID token and of userinfo', () => {
-  it('are those of the ID token, and of userinfo what is missing there', () => {
+  it('are merged: userinfo only adds claims that the ID token lacks', () => {
     expect(mergedClaims({ ...ada, name: 'Ada' }, { name: 'Eve', groups: ['a'] })).toEqual({
       ...ada,
       name: 'Ada',
@@ -83,7 +86,7 @@ describe('claims of an ID token and of userinfo', () => {
     expect(mergedClaims({ name: 'Ada' }, ada)).toEqual({ ...ada, name: 'Ada' });
   });
 
-  it('never join the address of one with what the other verified', () => {
+  it('never combine the address of one with `email_verified` of the other', () => {
     expect(mergedClaims({ email: 'boss@example.com' }, ada)).toEqual({ email: 'boss@example.com' });
     expect(mergedClaims({ email_verified: true }, { email: 'boss@example.com' })).toEqual({
       email: 'boss@example.com',
@@ -101,19 +104,19 @@ describe('the role after a sign-in', () => {
     [true, false, true, 'taken'],
     [true, false, false, 'kept_last'],
   ] as const)(
-    'of an admin (%s) who is vouched for as one (%s), with others (%s): %s',
+    'of an admin (%s), an admin by the provider (%s), with other admins (%s) has the change: %s',
     (is, vouched, others, change) => {
       expect(roleChange(is, vouched, others)).toBe(change);
     },
   );
 });
 
-describe('where a browser goes after signing in', () => {
-  it('is the path that was asked for', () => {
+describe('the return path after signing in', () => {
+  it('is the requested path', () => {
     for (const path of ['/', '/a/b?c=d&e=%2F#f', '/@me']) expect(returnPath(path)).toBe(path);
   });
 
-  it('is never another origin, whatever was asked for', () => {
+  it('never leads to another origin, for any requested path', () => {
     const piece = fc.constantFrom(
       '/',
       '\\',
@@ -145,7 +148,7 @@ describe('where a browser goes after signing in', () => {
     );
   });
 
-  it('is `/` where nothing was asked for, or too much', () => {
+  it('is `/` if the requested path is absent or too long', () => {
     expect([returnPath(undefined), returnPath(`/${'x'.repeat(2048)}`)]).toEqual(['/', '/']);
   });
 });

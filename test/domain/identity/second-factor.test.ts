@@ -17,8 +17,8 @@ const base32 = fc.string({
 });
 const instant = fc.integer({ min: totpStepMs * 2, max: 2 ** 45 });
 
-describe('the steps whose codes are good', () => {
-  it('are the present one, one before and one after, the present one first', () => {
+describe('the time steps whose codes are valid', () => {
+  it('are the current one, the one before and the one after, the current one first', () => {
     expect(usableSteps(10 * totpStepMs + 1, undefined)[0]).toBe(10);
     fc.assert(
       fc.property(instant, (now) => {
@@ -28,7 +28,7 @@ describe('the steps whose codes are good', () => {
     );
   });
 
-  it('are never one that was used, nor one before it', () => {
+  it('are always later than the last used step', () => {
     fc.assert(
       fc.property(instant, fc.integer({ min: -3, max: 3 }), (now, away) => {
         const last = Math.floor(now / totpStepMs) + away;
@@ -39,7 +39,7 @@ describe('the steps whose codes are good', () => {
 });
 
 describe('a code', () => {
-  it('is read in any case of letters, with blanks and dashes anywhere', () => {
+  it('is parsed in any case, and with blanks and dashes', () => {
     expect(readCode(' 123 456\n')).toEqual({ kind: 'totp', digits: '123456' });
     fc.assert(
       fc.property(base32, (random) => {
@@ -63,7 +63,7 @@ describe('a code', () => {
     [1111111109, '081804'],
     [1234567890, '005924'],
     [20000000000, '353130'],
-  ])('at %i s is %s, as RFC 6238 has it', (secs, digits) => {
+  ])('at %i s is %s, as in RFC 6238', (secs, digits) => {
     const secret = new TextEncoder().encode('12345678901234567890');
     const step = Math.floor((secs * 1000) / totpStepMs);
     expect(oneTimeCodes.isCodeOf(secret, step, digits)).toBe(true);
@@ -81,7 +81,7 @@ describe('a second factor', () => {
     ['oidc', false, true, 'none'],
     ['oidc', false, false, 'none'],
   ] as const)(
-    'of a session by %s (enrolled: %s, required: %s) is %s',
+    'for a session by %s (enrolled: %s, required: %s) has the state %s',
     (signedInBy, hasSecondFactor, required, state) => {
       expect(secondFactorState({ signedInBy, hasSecondFactor }, required)).toBe(state);
     },

@@ -20,15 +20,15 @@ describe('billed output is max(completion_tokens, total_tokens − prompt_tokens
     ['the total is less than the prompt', 10, 5, 3, 5n],
     ['the total is 0', 10, 5, 0, 5n],
     ['there is no completion', 10, 0, 10, 0n],
-    ['there is no completion but in the total', 10, 0, 17, 7n],
+    ['completion is only in the total', 10, 0, 17, 7n],
     ['everything is 0', 0, 0, 0, 0n],
-    ['the counts are as large as they may be', huge, huge, huge, BigInt(huge)],
-    ['the total is as large as it may be', 0, 0, huge, BigInt(huge)],
+    ['the counts have the maximum value', huge, huge, huge, BigInt(huge)],
+    ['the total has the maximum value', 0, 0, huge, BigInt(huge)],
   ])('%s', (_, prompt, completion, total, billed) => {
     expect(billedOutputTokens(usageOf(prompt, completion, total))).toBe(billed);
   });
 
-  it('is never less than what the upstream calls completion', () => {
+  it('is never less than completion_tokens', () => {
     fc.assert(fc.property(someUsage, (usage) => billedOutputTokens(usage) >= BigInt(usage.completionTokens)));
   });
 });
@@ -66,7 +66,7 @@ describe('cost = prompt_tokens × input + billed output × output', () => {
     );
   });
 
-  it('of two requests is the sum of both', () => {
+  it('of prompt and completion is the sum of the cost of each', () => {
     fc.assert(
       fc.property(fc.tuple(aTokenCount, aTokenCount), aWrittenPrice, ([prompt, completion], { text }) => {
         const price = { input: pricePerToken(text)!, output: pricePerToken(text)! };

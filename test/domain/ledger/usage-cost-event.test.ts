@@ -9,7 +9,7 @@ describe('ledger pricing status', () => {
     expect(usageCost(usage, price)).toEqual({ pricingStatus: 'priced', usage, price, cost: 10_950_000n });
   });
 
-  it('is priced at a price of 0 too', () => {
+  it('is priced with a price of 0 too', () => {
     expect(usageCost(usage, { ...price, input: 0n, output: 0n })).toMatchObject({
       pricingStatus: 'priced',
       cost: 0n,

@@ -8,7 +8,7 @@ const max = Number.MAX_SAFE_INTEGER;
 
 describe('a token count is an integer in 0 … 2^53 − 1', () => {
   it.each([['0'], ['1'], ['128000'], ['9007199254740991'], ['12.0'], ['1e3'], ['1.5e1']])(
-    '%s is one',
+    '%s is a token count',
     (text) => {
       expect(tokenCount(JSON.parse(text) as Json)).toBe(Number(text));
       expect(tokenCount(parseExact(text))).toBe(Number(text));
@@ -38,7 +38,7 @@ describe('a token count is an integer in 0 … 2^53 − 1', () => {
     expect(tokenCount(parseExact(text))).toBeUndefined();
   });
 
-  it('whatever it is not is missing', () => {
+  it('any other value is missing usage', () => {
     fc.assert(
       fc.property(fc.oneof(aJson, fc.double()), (value) => {
         const count = tokenCount(value);
@@ -52,25 +52,29 @@ describe('a token count is an integer in 0 … 2^53 − 1', () => {
 describe('usage needs prompt and completion, or input_tokens and output_tokens', () => {
   it.each<[string, Json, readonly [number, number, number]]>([
     ['chat', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8 }, [3, 5, 8]],
-    ['messages and responses', { input_tokens: 3, output_tokens: 5, total_tokens: 8 }, [3, 5, 8]],
+    [
+      'the names of messages and responses',
+      { input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+      [3, 5, 8],
+    ],
     ['an absent total is their sum', { prompt_tokens: 3, completion_tokens: 5 }, [3, 5, 8]],
     ['a null total is absent', { input_tokens: 3, output_tokens: 5, total_tokens: null }, [3, 5, 8]],
-    ['a total that is more', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 50 }, [3, 5, 50]],
-    ['a total that is less', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 1 }, [3, 5, 1]],
+    ['a total above the sum', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 50 }, [3, 5, 50]],
+    ['a total below the sum', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 1 }, [3, 5, 1]],
     ['zeros', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }, [0, 0, 0]],
     [
-      'null in the one spelling',
+      'null under the chat names',
       { prompt_tokens: null, completion_tokens: null, input_tokens: 3, output_tokens: 5 },
       [3, 5, 8],
     ],
     [
-      'both spellings: the chat one counts',
+      'both pairs of names: the chat names are used',
       { prompt_tokens: 1, completion_tokens: 2, input_tokens: 3, output_tokens: 5 },
       [1, 2, 3],
     ],
-    ['one of each', { prompt_tokens: 1, output_tokens: 2 }, [1, 2, 3]],
+    ['one name of each pair', { prompt_tokens: 1, output_tokens: 2 }, [1, 2, 3]],
     [
-      'details beside it',
+      'with prompt_tokens_details',
       { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 2 } },
       [3, 5, 8],
     ],
@@ -79,7 +83,7 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     expect(generationUsage(usage)).toEqual({ promptTokens, completionTokens, totalTokens });
   });
 
-  it('what the total counts of a cache beside the prompt is of the prompt', () => {
+  it('cache tokens that the total includes but prompt_tokens does not are added to the prompt', () => {
     const usage = (total_tokens: number | null, more: JsonObject = {}): JsonObject => ({
       prompt_tokens: 3,
       completion_tokens: 5,
@@ -91,7 +95,7 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     const counted = (told: JsonObject) => Object.values(generationUsage(told) ?? {});
     expect(counted(usage(128))).toEqual([123, 5, 128]);
     expect(counted(usage(108, { cache_creation_input_tokens: null }))).toEqual([103, 5, 108]);
-    // The prompt holds it already, or the total holds something else.
+    // The prompt includes the cache tokens already, or the total includes something else.
     for (const total of [8, 127, 129, 1]) expect(counted(usage(total))).toEqual([3, 5, total]);
     expect(counted(usage(null))).toEqual([3, 5, 8]);
     expect(counted(usage(8, { cache_read_input_tokens: -100, cache_creation_input_tokens: 'x' }))).toEqual([
@@ -118,14 +122,14 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     ['a total that is a fraction', { prompt_tokens: 3, completion_tokens: 5, total_tokens: 8.5 }],
     ['a sum over the bound', { prompt_tokens: max, completion_tokens: 1 }],
     [
-      'a count that is wrong, with a right one in the other spelling',
+      'an invalid count, with a valid one under the other name',
       { prompt_tokens: -1, input_tokens: 3, completion_tokens: 5 },
     ],
   ])('anything else is missing usage: %s', (_, usage) => {
     expect(generationUsage(usage)).toBeUndefined();
   });
 
-  it('nothing is estimated: every count that comes out was reported, or is the sum', () => {
+  it('nothing is estimated: every count was reported, or is the sum of reported counts', () => {
     const fields = fc.record(
       {
         prompt_tokens: fc.oneof(fc.nat(), aJson),
@@ -160,13 +164,9 @@ describe('embeddings need the prompt count, or the total; completion is 0', () =
     ['a total alone', { total_tokens: 8 }, [8, 8]],
     ['a null prompt count is absent', { prompt_tokens: null, total_tokens: 8 }, [8, 8]],
     ['a null total is absent', { prompt_tokens: 8, total_tokens: null }, [8, 8]],
-    ['a total that is more', { prompt_tokens: 8, total_tokens: 9 }, [8, 9]],
+    ['a total above the prompt count', { prompt_tokens: 8, total_tokens: 9 }, [8, 9]],
     ['zeros', { prompt_tokens: 0, total_tokens: 0 }, [0, 0]],
-    [
-      'a completion count is not looked at',
-      { prompt_tokens: 8, completion_tokens: -1, total_tokens: 8 },
-      [8, 8],
-    ],
+    ['a completion count is ignored', { prompt_tokens: 8, completion_tokens: -1, total_tokens: 8 }, [8, 8]],
     ['the largest count', { total_tokens: max }, [max, max]],
   ])('%s', (_, usage, [promptTokens, totalTokens]) => {
     expect(embeddingUsage(usage)).toEqual({ promptTokens, completionTokens: 0, totalTokens });
@@ -188,7 +188,7 @@ describe('embeddings need the prompt count, or the total; completion is 0', () =
     expect(embeddingUsage(usage)).toBeUndefined();
   });
 
-  it('nothing is estimated: every count that comes out was reported', () => {
+  it('nothing is estimated: every count was reported', () => {
     const count = fc.oneof(fc.nat(), aJson);
     const fields = fc.record({ prompt_tokens: count, total_tokens: count }, { requiredKeys: [] });
     fc.assert(

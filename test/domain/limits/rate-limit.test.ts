@@ -46,7 +46,7 @@ const standing = (
 });
 
 describe('the minute of an instant', () => {
-  it('always holds it, is 60 seconds long and begins at :00', () => {
+  it('contains it, is 60 seconds long and begins at :00', () => {
     fc.assert(
       fc.property(anInstant, (instant) => {
         const { from, until } = minuteOf(instant);
@@ -57,7 +57,7 @@ describe('the minute of an instant', () => {
     );
   });
 
-  it('that has ended counts nothing any more, but for what is in flight', () => {
+  it('resets requests and tokens when it ends, but not requests in flight', () => {
     const taken = { requests: 4, tokens: 9, inFlight: 2 };
     const full = standing({ requests: 5 }, taken);
     expect(standingAt(full, new Date('2028-03-15T12:00:59.999Z'))).toEqual(full);
@@ -71,7 +71,7 @@ describe('the minute of an instant', () => {
     expect(withTokens(full, 3, new Date('2028-03-15T12:01:00Z'))).toMatchObject({ requests: 0, tokens: 3 });
   });
 
-  it('is that of its minute and of the one before, for clocks are put back by moments, and not of years before', () => {
+  it('keeps its counts if the clock is set back into the previous minute, and resets them if further', () => {
     const limit = {
       subject: { kind: 'user', id: 'a' },
       terms: { requests: 5, tokens: undefined, inFlight: undefined },
@@ -89,7 +89,7 @@ describe('the minute of an instant', () => {
 });
 
 describe('the verdict of several limits', () => {
-  it('admits exactly where each has room in all that it limits, and counts under all of them or none', () => {
+  it('admits if and only if no measure of any limit is full, and counts under all limits or none', () => {
     fc.assert(
       fc.property(fc.array(aStanding, { maxLength: 4 }), (standings) => {
         const verdict = limitVerdict(standings);
@@ -112,7 +112,7 @@ describe('the verdict of several limits', () => {
     );
   });
 
-  it('never lets in more than the most, however many ask', () => {
+  it('never admits more requests than the limit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(60), (most, asked) => {
         let now: readonly LimitStanding[] = [standing({ requests: most })];
@@ -129,25 +129,25 @@ describe('the verdict of several limits', () => {
   });
 });
 
-describe('tokens under a limit', () => {
+describe('tokens counted under a limit', () => {
   it.each([
     [{ promptTokens: 3, completionTokens: 4, totalTokens: 7 }, 7],
     [{ promptTokens: 3, completionTokens: 4, totalTokens: 12 }, 12],
     [{ promptTokens: 3, completionTokens: 4, totalTokens: 5 }, 7],
     [{ promptTokens: 2 ** 53 - 1, completionTokens: 9, totalTokens: 1 }, 2 ** 53 - 1],
-  ])('are counted as they are billed: %j', (usage, tokens) => {
+  ])('are the billed tokens: %j', (usage, tokens) => {
     expect(limitedTokens(usage)).toBe(tokens);
   });
 });
 
-describe('a refusal by limits', () => {
+describe('a refusal by rate limits', () => {
   const fullOf = (...list: readonly FullLimit[]): readonly [FullLimit, ...FullLimit[]] => {
     const [first, ...others] = list;
     if (first === undefined) throw new Error('nothing is full');
     return [first, ...others];
   };
 
-  it('says to come back when the window has ended, or in a second where what is in flight is too much', () => {
+  it('has Retry-After at the window end, or 1 s if only the requests in flight are at the limit', () => {
     const requests = { standing: standing({ requests: 60 }), measure: 'requests' } as const;
     const inFlight = { standing: standing({ inFlight: 2 }), measure: 'in_flight' } as const;
     expect(rateLimited(fullOf(inFlight), at)).toEqual({
@@ -162,7 +162,7 @@ describe('a refusal by limits', () => {
     });
   });
 
-  it('always tells a whole number of 1 … 60 seconds, after which the window has ended', () => {
+  it('has a Retry-After of 1 … 60 whole seconds that reaches the window end', () => {
     fc.assert(
       fc.property(
         aStanding,
@@ -180,14 +180,14 @@ describe('a refusal by limits', () => {
   });
 });
 
-describe('headers of limits', () => {
+describe('rate limit headers', () => {
   const standings = [
     standing({ requests: 60, tokens: 1000 }, { requests: 10, tokens: 1200 }),
     standing({ requests: 20 }, { requests: 3 }),
     standing({ inFlight: 3 }),
   ];
 
-  it('are in the words of OpenAI’s clients: the tightest limit of each measure, and the seconds to its reset', () => {
+  it('in OpenAI’s style have the tightest limit of each measure and the seconds to its reset', () => {
     expect(limitHeaders('openai', standings, at)).toEqual({
       'x-ratelimit-limit-requests': '20',
       'x-ratelimit-remaining-requests': '17',
@@ -198,7 +198,7 @@ describe('headers of limits', () => {
     });
   });
 
-  it('are in the words of Anthropic’s clients: the reset is an instant of RFC 3339', () => {
+  it('in Anthropic’s style have the reset as an RFC 3339 time', () => {
     expect(limitHeaders('messages', standings, at)).toEqual({
       'anthropic-ratelimit-requests-limit': '20',
       'anthropic-ratelimit-requests-remaining': '17',
@@ -209,7 +209,7 @@ describe('headers of limits', () => {
     });
   });
 
-  it('show all of a limit again when its window has ended', () => {
+  it('have the whole limit remaining when its window has ended', () => {
     expect(limitHeaders('openai', standings, new Date('2028-03-15T12:03:59.001Z'))).toMatchObject({
       'x-ratelimit-remaining-requests': '20',
       'x-ratelimit-remaining-tokens': '1000',
@@ -217,7 +217,7 @@ describe('headers of limits', () => {
     });
   });
 
-  it('always show what is left of the least, never less than nothing, and begin as their style does', () => {
+  it('have the smallest remaining count of all limits, at least 0, and the prefix of their style', () => {
     fc.assert(
       fc.property(
         fc.array(aStanding, { maxLength: 4 }),
