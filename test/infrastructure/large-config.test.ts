@@ -17,9 +17,11 @@ function spentOn(work: () => void): number {
 
 it('the time zones of ten thousand budgets are looked up in next to no time', () => {
   const zones = ['UTC', 'Europe/Paris'];
+  let found = 0;
   const spentMs = spentOn(() => {
-    for (let index = 0; index < 10_000; index += 1) expect(isTimeZone(zones[index % 2]!)).toBe(true);
+    for (let index = 0; index < 10_000; index += 1) if (isTimeZone(zones[index % 2]!)) found += 1;
   });
+  expect(found).toBe(10_000);
   expect(spentMs).toBeLessThan(400);
 });
 
@@ -28,10 +30,12 @@ it('rows of ten thousand models find what the file has of them in next to no tim
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const resolve = resolver(withModels(servedOf(loaded.right), 10_000), {});
   const stored = loaded.right.persistable.models[0]?.routes[0] ?? null;
+  let found = 0;
   const spentMs = spentOn(() => {
     for (let index = 0; index < 10_000; index += 1)
-      expect(E.isRight(resolve.route(`model-${index}`, 0, stored))).toBe(true);
+      if (E.isRight(resolve.route(`model-${index}`, 0, stored))) found += 1;
   });
+  expect(found).toBe(10_000);
   expect(spentMs).toBeLessThan(400);
 });
 
