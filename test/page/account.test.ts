@@ -13,7 +13,7 @@ const callWith = (token: string, method = 'GET', path = '/api/v1/admin/users') =
   fetch(`${scene.gateway().url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
 
 describe('the account page', () => {
-  it('says who is logged in, and until when', async () => {
+  it('shows who is logged in, until when, and that there are no API tokens', async () => {
     const page = await scene.open('/account');
     await page.getByRole('main').getByRole('link', { name: account.email }).waitFor();
     expect(await page.getByRole('main').locator('time').first().innerText()).toMatch(/^\d{4}-\d\d-\d\d/);
@@ -21,7 +21,7 @@ describe('the account page', () => {
     await clean(page);
   });
 
-  it('makes a token that is shown once and does what its scope says, and revokes it', async () => {
+  it('creates a read token that is shown once and works until it is revoked', async () => {
     const page = await scene.open('/account');
     await button(page, 'New token').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('   ');
@@ -54,7 +54,7 @@ describe('the account page', () => {
     expect((await callWith(token)).status).toBe(401);
   });
 
-  it('changes the password, and says at the field what is wrong with it', async () => {
+  it('changes the password, and shows errors for a mismatch, and at the field for a wrong or common password', async () => {
     const page = await scene.open('/account');
     const fill = async (present: string, next: string, again = next) => {
       await page.getByLabel('Current password').fill(present);
@@ -78,7 +78,7 @@ describe('the account page', () => {
     await page.getByText('Your password was changed.').nth(1).waitFor();
   });
 
-  it('turns a second factor on and off again', async () => {
+  it('turns a second factor on and off again, and rejects a wrong code', async () => {
     const page = await scene.open('/account');
     await button(page, 'Turn it on…').click();
     const dialog = page.getByRole('dialog');

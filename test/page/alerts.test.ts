@@ -39,7 +39,7 @@ const row = () =>
   scene.page().getByRole('region', { name: 'Alerts', exact: true }).locator('tbody tr').first();
 
 describe('the alerts of an empty gateway', () => {
-  it('say what would fill them', async () => {
+  it('show that no budget has come near its amount', async () => {
     const page = await scene.open('/alerts');
     await page.getByText('No budget has come near its amount').waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);
@@ -58,7 +58,7 @@ describe('the alert of a budget', () => {
     for (const _ of [1, 2]) expect((await scene.chat()).status).toBe(200);
   });
 
-  it('is listed with what was spent and left, and its mails', async () => {
+  it('is listed with spend, remainder and mails, and links to the requests before it', async () => {
     const page = await scene.open('/alerts');
     const { owner_id: id, window_start: from, window_end: to } = await newest();
     await row().getByText('1 failed').waitFor();
@@ -74,13 +74,13 @@ describe('the alert of a budget', () => {
     const spent = row().getByRole('link', { name: '0.0003 USD' });
     const href = (await spent.getAttribute('href')) ?? '';
     expect(filtersOf(href)).toMatchObject({ user_id: id, from, in_ledger: 'true' });
-    // What comes later in the window was not spent then.
+    // Later requests of the window are not part of the spend of the alert.
     expect((await scene.chat()).status).toBe(200);
     const list = `/api/v1/admin/observability/request-logs${new URL(href, page.url()).search}`;
     expect((await scene.admin('GET', list)).data).toMatchObject({ total: 2 });
   });
 
-  it('opens by keyboard, with the state of each mail and what to do about it', async () => {
+  it('opens by keyboard, with the error of a failed mail and how to fix it', async () => {
     const page = await scene.open('/alerts');
     await row().focus();
     await page.keyboard.press('Enter');
@@ -95,7 +95,7 @@ describe('the alert of a budget', () => {
     expect(searchOf(page)).toEqual({});
   });
 
-  it('tells mails that wait, are sent and were sent apart', async () => {
+  it('shows failed, pending and sent mails separately', async () => {
     for (const [recipient, status] of [
       ['b@example.com', 'pending'],
       ['c@example.com', 'sent'],
@@ -117,7 +117,7 @@ describe('the alert of a budget', () => {
     expect(await row().locator('.badge').allTextContents()).toEqual(['1 failed', '1 pending', '2 sent']);
   });
 
-  it('is on the page of the list that the address names', async () => {
+  it('is listed in pages of 50, with the page in the address', async () => {
     await scene.query(
       `insert into budget_alerts (ownership_scope_key, budget_id, user_id, cadence, amount_10000, threshold_bps, window_start,
          window_end, spend_before_picousd, spend_after_picousd, created_at)
@@ -135,7 +135,7 @@ describe('the alert of a budget', () => {
     await page.getByText('1–50 of 51').waitFor();
   });
 
-  it('is not shown where the API fails, which is said, and tried again', async () => {
+  it('is replaced by an error with request id and retry button if the API fails, and fits into 360 px', async () => {
     const page = scene.page();
     await whileFailing(page, '**/api/v1/admin/spend/budget-alerts*', async () => {
       await scene.open('/alerts');

@@ -40,7 +40,7 @@ describe('the audit', () => {
     await rowsIn(page).last().getByText('command line').waitFor();
   });
 
-  it('takes each filter into the address, and can be rid of it', async () => {
+  it('has each filter in the address, also after a reload, and can remove it', async () => {
     const page = await scene.open('/audit');
     await page.locator('.filters').getByLabel('Action').selectOption('budget.set');
     await page.waitForURL('**action=budget.set');
@@ -69,7 +69,7 @@ describe('the audit', () => {
     expect(await page.locator('.filters').getByLabel('To (UTC)').inputValue()).toBe('2099-01-01T12:30');
   });
 
-  it('takes each part of a time as it is typed, and Back leads to where that began', async () => {
+  it('applies each part of a time as it is typed, without a new entry in the browser history', async () => {
     for (const path of ['/audit', '/observability/request-logs']) {
       const page = await scene.open('/');
       for (const [part, typed, is] of parts) {
@@ -77,7 +77,7 @@ describe('the audit', () => {
         const from = page.locator('.filters').getByLabel('From (UTC)');
         await from.focus();
         for (let before = 0; before < part; before += 1) await page.keyboard.press('Tab');
-        // Slower than an answer, faster than a pause.
+        // Slower than a response, faster than a pause in typing.
         await page.keyboard.type(typed, { delay: 120 });
         await page.waitForURL(`**from=${encodeURIComponent(`${is}:00Z`)}*`);
         expect(await from.inputValue()).toBe(is);
@@ -87,7 +87,7 @@ describe('the audit', () => {
     }
   });
 
-  it('shows what was before and after, field by field, and what stayed', async () => {
+  it('shows each changed field before and after, and the unchanged fields', async () => {
     const page = await scene.open('/audit?action=budget.set');
     await rowsIn(page).first().focus();
     await page.keyboard.press('Enter');
@@ -105,7 +105,7 @@ describe('the audit', () => {
     expect(searchOf(page)).toEqual({ action: 'budget.set' });
   });
 
-  it('leads from a change to what was changed, and to all changes of it', async () => {
+  it('links a change to what was changed, and to all changes of it', async () => {
     const page = await scene.open('/audit?action=team.create');
     await rowsIn(page).first().focus();
     await page.keyboard.press('Enter');
@@ -120,7 +120,7 @@ describe('the audit', () => {
     expect(await budget.getAttribute('href')).toBe(`/admin/budgets?open=${userId}`);
   });
 
-  it('names the field that is wrong, at the field', async () => {
+  it('shows the error of an invalid filter at its field', async () => {
     const page = await scene.open('/audit?action=team.create');
     await page.locator('.filters').getByLabel("Actor's user id").fill('nobody');
     const fault = page.locator('.filters').getByRole('alert');
@@ -135,7 +135,7 @@ describe('the audit', () => {
     await page.getByText('must be one of').waitFor();
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error with its request id, and loads after `Try again`', async () => {
     const page = scene.page();
     await whileFailing(page, '**/api/v1/admin/events*', async () => {
       await scene.open('/audit');
@@ -145,7 +145,7 @@ describe('the audit', () => {
     await rowsIn(page).first().waitFor();
   });
 
-  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+  it('has no axe-core violations, and does not scroll sideways at 360 px', async () => {
     const page = await scene.open('/audit?target_kind=user');
     await rowsIn(page).first().waitFor();
     expect(await axeInBothThemes(page)).toEqual([]);
@@ -153,7 +153,7 @@ describe('the audit', () => {
   });
 });
 
-/** Parts of a field of date and time by their places, what is typed into each, and what the field says then. */
+/** Parts of a date-time field: the position of each, the typed text, and the value of the field after it. */
 const parts = [
   [0, '12', '2026-12-02T10:00'],
   [1, '25', '2026-11-25T10:00'],
@@ -162,7 +162,7 @@ const parts = [
   [4, '45', '2026-11-02T10:45'],
 ] as const;
 
-/** So many changes are listed. */
+/** Expects that `count` changes are listed. */
 async function expectRows(count: number): Promise<void> {
   const page = scene.page();
   await page.getByText(`1–${count} of ${count}`).waitFor();

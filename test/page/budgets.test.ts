@@ -38,8 +38,8 @@ const inForce = (kind: 'user' | 'team') =>
     `select cadence, amount_10000::text, hard_limit from ${kind}_budgets where active order by created_at desc limit 1`,
   );
 
-describe('setting a budget', () => {
-  it('takes an exact amount, says what it means and what it would have blocked, and is in force', async () => {
+describe('a budget on the page', () => {
+  it('is explained and previewed, is saved with its exact amount, and then blocks requests with 429', async () => {
     for (let count = 0; count < 3; count += 1) expect((await scene.chat()).status).toBe(200);
     const page = await openOwner('A');
     await page.getByRole('button', { name: 'Set a budget' }).click();
@@ -63,7 +63,7 @@ describe('setting a budget', () => {
     expect((await scene.chat()).status).toBe(429);
   });
 
-  it('names what is wrong with an amount at its field, and saves nothing', async () => {
+  it('with an invalid amount shows the error at its field and is not saved; the largest amount is saved', async () => {
     const page = await openOwner('Search');
     await page.getByRole('button', { name: 'Set a budget' }).click();
     const dialog = page.getByRole('dialog', { name: 'Set the budget of Search' });
@@ -87,7 +87,7 @@ describe('setting a budget', () => {
     expect(await inForce('team')).toMatchObject([{ amount_10000: '9007199254740991' }]);
   });
 
-  it('that somebody else changed in the meantime shows theirs and mine, and takes either', async () => {
+  it('that another admin changed meanwhile shows both versions, and that change is kept or overwritten', async () => {
     const path = '/api/v1/admin/spend/budgets/teams/contested';
     await scene.query(`insert into teams (team_id, name) values ('contested', 'Contested')`);
     const set = (amount: number) =>
@@ -125,7 +125,7 @@ describe('setting a budget', () => {
     ).toEqual([{ amount_10000: '30000' }]);
   });
 
-  it('is changed and deactivated by keyboard alone, and the history tells who did it', async () => {
+  it('is changed and deactivated by keyboard, and the history names who changed it', async () => {
     const page = await openOwner('Platform');
     const tabTo = async (name: string): Promise<void> => {
       await page.getByRole('button', { name, exact: true }).focus();
@@ -161,7 +161,7 @@ describe('setting a budget', () => {
 });
 
 describe('the list of budgets', () => {
-  it('has every owner with spend against the amount, and filters that are in the address', async () => {
+  it('shows spend against each amount, filters by kind, name and spend, and has kind and name in the address', async () => {
     const page = await scene.open('/budgets');
     await rowOf(page, 'Platform').waitFor();
     const choices = page.locator('.filters').getByRole('combobox');
@@ -184,7 +184,7 @@ describe('the list of budgets', () => {
     await page.getByText('No owner matches').waitFor();
   });
 
-  it('leads from spend to its requests, and opens an owner that the address names', async () => {
+  it('opens the owner in the address, with spend per day and a link from the spend to its requests', async () => {
     const [row] = await scene.query<{ user_id: string }>(
       `select user_id from users where email = 'a@example.com'`,
     );
@@ -210,7 +210,7 @@ describe('the list of budgets', () => {
     expect(page.url()).not.toContain('open=');
   });
 
-  it('says that nobody has the id which the address names', async () => {
+  it('shows a message if no owner has the id in the address', async () => {
     const page = await scene.open('/budgets?open=user:nobody');
     await page.getByRole('dialog').getByText('There is no owner with this id.').waitFor();
     await page.keyboard.press('Escape');
@@ -218,7 +218,7 @@ describe('the list of budgets', () => {
     expect(page.url()).not.toContain('open=');
   });
 
-  it.each(['light', 'dark'])('has nothing that axe-core finds wrong in the %s theme', async (theme) => {
+  it.each(['light', 'dark'])('has no axe-core violations in the %s theme', async (theme) => {
     const page = await scene.open('/budgets');
     await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
     await page.reload();
@@ -230,7 +230,7 @@ describe('the list of budgets', () => {
     await page.evaluate(`localStorage.removeItem('gateway.theme')`);
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error with its request id, and loads after `Try again`', async () => {
     const page = await scene.open('/budgets');
     const failing = '**/api/v1/admin/spend/budgets';
     await page.route(failing, (route) =>

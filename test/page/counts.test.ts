@@ -17,7 +17,7 @@ beforeAll(async () => {
   await scene.query(
     `update request_logs set status_code = 504, error_code = 'upstream_timeout' where request_id = 'r-late'`,
   );
-  // Longer ago than the hours of the overview, and not as long as a day.
+  // Older than the hours of the overview, and less than a day old.
   await ask({ model: 'unpriced' }, { 'x-request-id': 'r-old' });
   const [old] = await scene.query<{ at: Date }>(
     `select date_bin('1 hour', gateway_now(), timestamptz '2000-01-01 00:00:00+00') - interval '82801 s' as at`,
@@ -32,7 +32,7 @@ beforeAll(async () => {
   );
 });
 
-/** A new key of the service account, once it is let in. */
+/** Creates a key of the service account, and waits until it is accepted. */
 async function workersKey(): Promise<string> {
   const { data } = await scene.admin('POST', '/api/v1/admin/api-keys', {
     name: 'nightly',
@@ -55,7 +55,7 @@ describe('the page', () => {
     ['the leaderboard', '/observability/leaderboard', 1],
     ['the harnesses', '/observability/harnesses', 1],
     ['the models', '/models', 5],
-  ])('leads from each count to a list of as many requests: %s', async (_, path, atLeast) => {
+  ])('links each count to a list of as many requests: %s', async (_, path, atLeast) => {
     const page = await scene.open(path);
     await page.waitForLoadState('networkidle');
     const links = await page.locator('main a[href*="/observability/request-logs?"]').all();

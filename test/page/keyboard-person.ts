@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { axeViolations } from './page-scene.ts';
 
-/** More stops than any page has. */
+/** More tab stops than any page has. */
 const mostStops = 150;
 
 const hasRing = `(() => {
@@ -10,14 +10,14 @@ const hasRing = `(() => {
   return document.activeElement.matches(':focus-visible') && outlineStyle !== 'none' && parseFloat(outlineWidth) > 0;
 })()`;
 
-/** Somebody without a mouse. */
+/** A user who has only a keyboard. */
 export function keyboardPerson(page: Page) {
   const inDialog = page.getByRole('dialog').last();
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
   const isFocused = async (target: Locator): Promise<boolean> =>
     (await target.and(page.locator(':focus')).count()) > 0;
 
-  /** Goes on by the tab key until the focus is there, and seen. */
+  /** Presses the tab key until the target has the focus, and expects a visible focus ring. */
   async function tabTo(target: Locator): Promise<void> {
     await target.first().waitFor();
     for (let stops = 0; stops < mostStops; stops += 1) {
@@ -40,7 +40,7 @@ export function keyboardPerson(page: Page) {
     pressOn,
     press: (name: string, key?: string) => pressOn(button(name), key),
     key: (name: string) => page.keyboard.press(name),
-    /** Opens a dialog, leaves it by Esc, which gives the focus back, and opens it again. */
+    /** Opens a dialog, closes it by Esc, which returns the focus, and opens it again. */
     opens: async (name: string, title: string | RegExp): Promise<void> => {
       const dialog = page.getByRole('dialog', { name: title });
       await pressOn(button(name));
@@ -52,14 +52,14 @@ export function keyboardPerson(page: Page) {
       await page.keyboard.press('Space');
       await dialog.waitFor();
     },
-    /** In the dialog that is open, else on the page. */
+    /** Types into a field of the open dialog, or else of the page. */
     types: async (label: string, text: string): Promise<void> => {
       const within = (await inDialog.count()) > 0 ? inDialog : page.getByRole('main');
       await tabTo(within.getByLabel(label, { exact: true }));
       await page.keyboard.press('ControlOrMeta+a');
       await page.keyboard.type(text);
     },
-    /** Finds one thing out of many by a part of its name. */
+    /** Searches by a part of a name, and chooses the match. */
     finds: async (text: string, name: RegExp): Promise<void> => {
       await tabTo(inDialog.locator('input[type=search], [role=combobox]'));
       await page.keyboard.type(text);

@@ -33,11 +33,11 @@ beforeAll(async () => {
 afterAll(() => mails.close());
 
 interface Action {
-  /** What is done. */
+  /** The action, as the title of its test. */
   readonly what: string;
-  /** Where on the page. */
+  /** The path of the page on which it is done. */
   readonly at: () => string;
-  /** The calls that it makes, as the sources of the page have them. */
+  /** The API calls that it makes, as written in the sources of the page. */
   readonly calls: readonly string[];
   readonly by: (person: KeyboardPerson, page: Page) => Promise<void>;
 }
@@ -48,10 +48,10 @@ const leavesSecret = async ({ press, sees }: KeyboardPerson): Promise<void> => {
   await press('Leave without it');
 };
 
-/** In an order in which what one needs was made by one before. */
+/** In order, because an action may need what an earlier one created. */
 const actions: readonly Action[] = [
   {
-    what: 'a team is made',
+    what: 'a team is created',
     at: () => '/teams',
     calls: ['POST /api/v1/admin/teams'],
     by: async ({ opens, types, press, sees }) => {
@@ -93,7 +93,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a person is made',
+    what: 'a person is created',
     at: () => '/people',
     calls: ['POST /api/v1/admin/users'],
     by: async ({ opens, types, press, sees }) => {
@@ -120,7 +120,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a service account is made',
+    what: 'a service account is created',
     at: () => '/service-accounts',
     calls: ['POST /api/v1/admin/service-accounts'],
     by: async ({ opens, types, finds, press, sees }) => {
@@ -143,7 +143,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a key is made',
+    what: 'a key is created',
     at: () => '/keys?owner_kind=team&owner_id=platform',
     calls: ['POST /api/v1/admin/api-keys'],
     by: async (person) => {
@@ -176,7 +176,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a budget is tried, set and ended',
+    what: 'a budget is previewed, set and deactivated',
     at: () => '/budgets?open=platform',
     calls: [
       'POST /api/v1/admin/spend/budgets/{owner}/dry-run',
@@ -196,7 +196,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a rate limit is set, changed and taken away',
+    what: 'a rate limit is set, changed and removed',
     at: () => '/rate-limits',
     calls: ['PUT /api/v1/admin/rate-limits/{owner}', 'DELETE /api/v1/admin/rate-limits/{owner}'],
     by: async ({ opens, finds, types, press, sees }) => {
@@ -215,7 +215,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a model is tried',
+    what: 'a model is tested',
     at: () => '/models?open=fast',
     calls: ['POST /api/v1/admin/models/{model_id}/test'],
     by: async ({ opens, finds, press, sees }) => {
@@ -238,7 +238,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a token is made, and revoked',
+    what: 'a token is created and revoked',
     at: () => '/account',
     calls: ['POST /api/v1/admin/tokens', 'DELETE /api/v1/admin/tokens/{admin_token_id}'],
     by: async (person) => {
@@ -290,7 +290,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'a view is saved, shown and removed',
+    what: 'a view is saved, opened and removed',
     at: () => '/observability/request-logs?model_key=fast',
     calls: [],
     by: async ({ pressOn, press, key, types, sees }, page) => {
@@ -299,7 +299,7 @@ const actions: readonly Action[] = [
       await types('Name for these filters', 'Fast');
       await key('Enter');
       await sees('The view “Fast” is saved');
-      // The tab key goes on, out of the menu, which folds.
+      // The tab key moves the focus out of the menu, which closes it.
       await pressOn(menu);
       await pressOn(page.getByRole('link', { name: 'Fast', exact: true }));
       await pressOn(menu);
@@ -308,7 +308,7 @@ const actions: readonly Action[] = [
     },
   },
   {
-    what: 'somebody logs out, and in',
+    what: 'an admin logs out and in again',
     at: () => '/',
     calls: ['POST /api/v1/auth/logout', 'POST /api/v1/auth/login'],
     by: async ({ pressOn, press, tabTo, key, sees }, page) => {
@@ -325,7 +325,7 @@ const actions: readonly Action[] = [
   },
 ];
 
-describe('by keyboard alone, with the focus seen, and given back where a dialog closes', () => {
+describe('by keyboard alone, with a visible focus that returns when a dialog closes', () => {
   it.each(actions.map((action) => [action.what, action] as const))('%s', async (_what, { at, calls, by }) => {
     const page = await scene.open(at());
     const made: string[] = [];
@@ -338,7 +338,7 @@ describe('by keyboard alone, with the focus seen, and given back where a dialog 
     expect([...new Set(made)].toSorted()).toEqual([...calls].toSorted());
   });
 
-  it('is everything done by which the page changes something', async () => {
+  it('every call with which the page changes something is made', async () => {
     expect(actions.flatMap(({ calls }) => calls).toSorted()).toEqual(await callsOfPage());
   });
 });

@@ -72,7 +72,7 @@ describe('the list of keys', () => {
     await page.waitForURL((url) => !url.searchParams.has('name'));
   });
 
-  it('a cell leads to the owner, and the drawer to requests and audit', async () => {
+  it('links from the drawer to owner, requests and audit, and Back opens a closed drawer again', async () => {
     const key = await makeKey({ owner_kind: 'service_account', owner_id: 'indexer' });
     const page = await openKey(key);
     await page.getByRole('dialog').getByRole('link', { name: 'Its requests' }).waitFor();
@@ -87,7 +87,7 @@ describe('the list of keys', () => {
     await page.getByRole('dialog').waitFor();
   });
 
-  it('says what would fill it, and what failed', async () => {
+  it('shows a hint if nothing matches or no key exists, and an error with request id and retry button', async () => {
     const page = await scene.open('/keys?name=nobody-has-this');
     await page.getByText('No keys match').waitFor();
     await page.route('**/api/v1/admin/api-keys?*', (route) => route.fulfill({ json: emptyList }));
@@ -114,7 +114,7 @@ const failure = {
 };
 
 describe('a new key', () => {
-  it('is made by keyboard alone for an owner who was searched for, and its secret is shown once', async () => {
+  it('is created for an owner found by search, shows its secret once, and warns until the secret is copied', async () => {
     const page = await scene.open('/teams');
     await page.getByRole('link', { name: 'Keys', exact: true }).click();
     await button(page, 'New key').focus();
@@ -149,7 +149,7 @@ describe('a new key', () => {
     expect(await page.content()).not.toContain(secret);
   });
 
-  it('comes with what to paste for each client, and a try whose answer streams in', async () => {
+  it('is created with models and expiry, and shows settings for each client and the answer to a test request', async () => {
     const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
     await button(page, 'New key').click();
     await page.getByLabel('Name', { exact: true }).last().fill('to paste');
@@ -197,7 +197,7 @@ describe('a new key', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('says at the field what is wrong with it', async () => {
+  it('for an unknown owner in the address shows an error that names `owner_id`', async () => {
     const page = await scene.open('/keys?owner_kind=team&owner_id=no-such-team');
     await button(page, 'New key').click();
     await page.getByLabel('Name', { exact: true }).last().fill('x');
@@ -209,8 +209,8 @@ describe('a new key', () => {
   });
 });
 
-describe('a key that is there', () => {
-  it('gets another name, models and expiry', async () => {
+describe('an existing key', () => {
+  it('is changed in name, models and expiry', async () => {
     const key = await makeKey({ name: 'before' });
     const page = await openKey(key);
     await button(page, 'Change…').click();
@@ -229,7 +229,7 @@ describe('a key that is there', () => {
     await page.getByRole('heading', { name: 'Key “after”' }).waitFor();
   });
 
-  it('a name that is none is wrong at its field, and an expiry in the past is said to be one', async () => {
+  it('shows an error at the field for a blank name, and a warning for an expiry in the past', async () => {
     const page = await openKey(await makeKey());
     await button(page, 'Change…').click();
     const name = page.getByLabel('Name', { exact: true }).last();
@@ -241,7 +241,7 @@ describe('a key that is there', () => {
     expect(await name.getAttribute('aria-invalid')).toBe('true');
   });
 
-  it('that somebody else changed in the meantime shows theirs and mine, and takes either', async () => {
+  it('that another admin changed meanwhile shows both versions, and either can be kept', async () => {
     const key = await makeKey({ name: 'first' });
     const page = await openKey(key);
     const name = page.getByLabel('Name', { exact: true }).last();
@@ -266,7 +266,7 @@ describe('a key that is there', () => {
     expect(await keyNow(key)).toMatchObject({ name: 'mine', allowed_models: ['fast'] });
   });
 
-  it('is rotated: both secrets work while they overlap', async () => {
+  it('is rotated, and both secrets work during the overlap', async () => {
     const key = await makeKey();
     const page = await openKey(key);
     await button(page, 'Rotate…').click();
@@ -280,7 +280,7 @@ describe('a key that is there', () => {
     await button(page, 'Leave without it').click();
   });
 
-  it('is revoked after a question, and is refused', async () => {
+  it('is revoked only after confirmation', async () => {
     const key = await makeKey({ name: 'to end' });
     const page = await openKey(key);
     await button(page, 'Revoke…').click();
@@ -291,13 +291,13 @@ describe('a key that is there', () => {
     await button(page, 'Revoke key').click();
     await page.getByText('Key “to end” was revoked.').waitFor();
     expect((await keyNow(key)).revoked_at).not.toBeNull();
-    // The drawer reads the key again behind the notice.
+    // The drawer loads the key again after the notice appears.
     await page.getByRole('button', { name: 'Revoke…', exact: true, disabled: true }).waitFor();
   });
 });
 
 describe('axe-core', () => {
-  it('finds nothing wrong with the list, the drawer and the forms, in both themes', async () => {
+  it('finds no violations in the list, the drawer and the forms, in both themes', async () => {
     const key = await makeKey();
     const page = await scene.open('/keys');
     await page.getByRole('row').nth(1).waitFor();

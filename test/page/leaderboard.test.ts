@@ -36,7 +36,7 @@ const usage = async (range: string) =>
   (await scene.admin('GET', `${root}/harness-usage?range=${range}`)).data as Usage;
 
 describe('an empty gateway', () => {
-  it('has nobody on its board, and no programs, and says what would fill them', async () => {
+  it('shows that no user sent a request, and that no request was logged for harnesses', async () => {
     const page = await scene.open('/observability/leaderboard');
     await page.getByText('Nobody sent a request in this period').waitFor();
     await scene.open('/observability/harnesses');
@@ -44,18 +44,18 @@ describe('an empty gateway', () => {
   });
 });
 
-describe('a gateway that was used', () => {
+describe('a gateway with requests', () => {
   beforeAll(async () => {
     await fill(scene.databaseUrl());
     await grow(scene.databaseUrl(), 1500);
   }, 120_000);
 
-  it.each(['leaderboard', 'harnesses'])('says that %s have no such range', async (name) => {
+  it.each(['leaderboard', 'harnesses'])('shows an error for an unknown range on %s', async (name) => {
     const page = await scene.open(`/observability/${name}?range=90d`);
     await page.getByText('`range` must be one of 7d, 31d.').waitFor();
   });
 
-  it('ranks the first thirty with their exact spend, and leads to their requests', async () => {
+  it('ranks the first thirty users with exact spend, and links a user to the requests', async () => {
     const page = await scene.open('/observability/leaderboard');
     const { leaders, window_start: from, window_end: to } = await board('7d');
     const lines = await csvOf(page, 'Leaderboard');
@@ -78,13 +78,13 @@ describe('a gateway that was used', () => {
     });
   });
 
-  it('keeps unknown averages apart from real zeroes', async () => {
+  it('shows unknown averages as `n/a` and zero as `0`', async () => {
     await scene.query(`update tool_cardinality_rollups set exposed_tool_sum = 0`);
     const page = await scene.open('/observability/leaderboard');
     await page.getByRole('region', { name: 'Leaderboard', exact: true }).waitFor();
     const lines = (await csvOf(page, 'Leaderboard')).slice(1);
     const averages = (await board('7d')).leaders.map((leader) => leader.tool_cardinality_averages);
-    // Of people whose requests are not logged nothing is known.
+    // Averages are unknown for users whose requests are not logged.
     const logged = averages.findIndex((each) => each['invoked_tool_count'] !== null);
     expect(averages[logged]).toMatchObject({ exposed_tool_count: 0, filtered_tool_count: null });
     expect(lines[logged]?.split(',').slice(5)).toEqual([
@@ -95,7 +95,7 @@ describe('a gateway that was used', () => {
     ]);
   });
 
-  it('shows the first five in buckets of twelve hours, each told exactly by keyboard', async () => {
+  it('shows the spend of the first five per bucket, exact for the one selected by arrow keys, and as a table', async () => {
     const page = await scene.open('/observability/leaderboard');
     const { series, chart_users: users } = await board('7d');
     await page.locator('.recharts-bar-rectangle').first().waitFor();
@@ -128,7 +128,7 @@ describe('a gateway that was used', () => {
     await page.locator('.same tbody tr').nth(61).waitFor();
   });
 
-  it('counts the requests of each program, and leads to them', async () => {
+  it('counts the requests of each harness, with links to them, and shows them per bucket as a table', async () => {
     const page = await scene.open('/observability/harnesses?range=31d');
     const {
       leaders,
@@ -157,7 +157,7 @@ describe('a gateway that was used', () => {
     ]);
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error with its request id, and loads after `Try again`', async () => {
     const page = scene.page();
     for (const [path, call, region] of [
       ['/observability/leaderboard?range=31d', '**/leaderboard?range=31d', 'Leaderboard'],
@@ -172,7 +172,7 @@ describe('a gateway that was used', () => {
     }
   });
 
-  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+  it('has no axe-core violations, and does not scroll sideways at 360 px', async () => {
     for (const path of ['/observability/leaderboard', '/observability/harnesses']) {
       const page = await scene.open(path);
       await page.locator('.recharts-bar-rectangle').first().waitFor();

@@ -4,7 +4,7 @@ import { csvOf } from './report-pages.ts';
 
 const scene = pageScene();
 const root = '/api/v1/admin';
-/** More than a page of budgets has, which is the longest, and more than a table of a report shows at first. */
+/** More than a page of budgets has (the longest pages), and more than a table of a report shows at first. */
 const teams = 101;
 
 beforeAll(async () => {
@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 
 describe('the CSV of a long table', () => {
-  it('of a report has every row, also those that are not shown yet', async () => {
+  it('of a report has every row, also those not displayed yet', async () => {
     const page = await scene.open('/spend');
     await page.getByRole('button', { name: `First 100 of ${teams}: show all` }).waitFor();
     expect(await csvOf(page, 'Spend against budgets')).toHaveLength(1 + teams);
@@ -33,7 +33,7 @@ describe('the CSV of a long table', () => {
     expect(await csvOf(page, 'Budgets')).toHaveLength(1 + teams);
   });
 
-  it('of a list that is read by pages says that it has this page alone, and which', async () => {
+  it('of a list with pages is labelled as one page, with the page number in the file name', async () => {
     const page = await scene.open('/teams?name=many&page=3');
     const button = page.getByRole('button', { name: 'CSV of this page' });
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
@@ -43,8 +43,8 @@ describe('the CSV of a long table', () => {
   });
 });
 
-describe('pages of a list of which nobody knows how long it is', () => {
-  it('beyond the end lead back to the last one, which leads no further', async () => {
+describe('pages of a list of unknown length', () => {
+  it('beyond the end link back to the last one, on which `Next` is disabled', async () => {
     await scene.query(
       `insert into request_logs (request_log_id, ownership_scope_key, request_id, team_id, status_code, latency_ms,
          metadata_json, occurred_at)
@@ -60,7 +60,7 @@ describe('pages of a list of which nobody knows how long it is', () => {
 });
 
 describe('the models of a key', () => {
-  it('are found also beyond those that are listed, which are no more than can be looked through', async () => {
+  it('are listed up to 200, and others are found by a part of the id', async () => {
     await scene.query(
       `insert into models (model_key, enabled) select 'bulk/model-' || n, true from generate_series(1001, 3100) n`,
     );
@@ -78,12 +78,12 @@ describe('the models of a key', () => {
 });
 
 describe('pages of budgets', () => {
-  it('begin where pages begin, whatever the address says', async () => {
+  it('show the first page if `page` in the address is not an integer', async () => {
     const page = await scene.open('/budgets?kind=team&state=set&page=1.5');
     await page.getByText(`1–100 of ${teams}`).waitFor();
   });
 
-  it('beyond the end lead back to the last one, and do not say that no owner is like that', async () => {
+  it('beyond the end are reported as past the end, and link back to the last one', async () => {
     const page = await scene.open('/budgets?kind=team&state=set&page=40');
     await page.getByText('This page is past the end of the list').waitFor();
     await page.getByRole('button', { name: 'Previous' }).click();

@@ -14,7 +14,7 @@ const scene = pageScene((upstream, key) =>
   }),
 );
 
-/** Where a thing stands on the screen. */
+/** The position and size of an element on the screen. */
 async function boxOf(thing: Locator) {
   const box = await thing.boundingBox();
   if (box === null) throw new Error(`${String(thing)} is not seen`);
@@ -22,7 +22,7 @@ async function boxOf(thing: Locator) {
 }
 
 describe('the drawer of a key', () => {
-  it('has each id in one line, and its models far enough apart for a finger', async () => {
+  it('has its id in one line, and no axe-core violations with two models', async () => {
     const made = await scene.admin('POST', '/api/v1/admin/api-keys', {
       name: 'two models',
       owner_kind: 'team',
@@ -38,7 +38,7 @@ describe('the drawer of a key', () => {
 });
 
 describe('badges', () => {
-  it('stand side by side at one height, with an icon or without one', async () => {
+  it('have the same vertical position and height with and without an icon', async () => {
     const page = await scene.open('/teams?open=platform');
     const badges = page.getByRole('dialog').locator('.pairs .badge');
     await badges.getByText('file').waitFor();
@@ -47,8 +47,8 @@ describe('badges', () => {
   });
 });
 
-describe('an instant to filter by', () => {
-  it('has room for its seconds and what stands behind them', async () => {
+describe('the field of an instant in a filter', () => {
+  it('is at least as wide as its content', async () => {
     const page = await scene.open('/observability/request-logs?range=custom');
     const field = page.getByLabel('From (UTC)');
     const { width } = await boxOf(field);
@@ -58,7 +58,7 @@ describe('an instant to filter by', () => {
 });
 
 describe('the search', () => {
-  it('has room for the ring around its field', async () => {
+  it('has at least 3 px on each side of its field for the focus ring', async () => {
     const page = await scene.open('/');
     await page.keyboard.press('/');
     const field = await boxOf(page.getByRole('combobox'));

@@ -47,7 +47,7 @@ beforeAll(async () => {
 });
 
 describe('the calls of MCP tools', () => {
-  it('are those of one request where the address says so, and each leads to it', async () => {
+  it('are those of one request if the address names it, with a link to the request', async () => {
     const page = await scene.open(`${root}?request_id=r-1`);
     await count(page, 1);
     expect(await rowsOf(page).first().innerText()).toMatch(
@@ -66,7 +66,7 @@ describe('the calls of MCP tools', () => {
     ['Key', 'api_key_id', 'key'],
     ['Request log id', 'request_log_id', 'log'],
     ['Call id', 'mcp_tool_invocation_id', 'second'],
-  ])('are filtered by %s, and the address says so', async (label, name, value) => {
+  ])('are filtered by %s, with the filter in the address', async (label, name, value) => {
     const page = await scene.open(root);
     await count(page, 2);
     const field = page.locator('.filters').getByLabel(label, { exact: true }).first();
@@ -94,7 +94,7 @@ describe('the calls of MCP tools', () => {
     await page.getByText('No call matches all filters').waitFor();
   });
 
-  it('lead to their server; those at /mcp that no server was found for say so', async () => {
+  it('link to their server; those at `/mcp` for which no server was found show `/mcp` without a link', async () => {
     ids['union'] = await scene.mcpCall({
       request_id: 'r-union',
       server_id: '*',
@@ -121,16 +121,16 @@ describe('the calls of MCP tools', () => {
     await scene.query('delete from mcp_tool_invocations where mcp_tool_invocation_id = $1', [ids['union']]);
   });
 
-  it('have words for every error of the gateway', () => {
+  it('have a text for every MCP error of the gateway', () => {
     expect(Object.keys(errorWords).toSorted()).toEqual(Object.keys(mcpErrors).toSorted());
   });
 
-  it('name the field of a wrong filter at the field', async () => {
+  it('show the error of an invalid filter at its field', async () => {
     const page = await scene.open(`${root}?user_id=me`);
     await page.locator('.typed-filter', { hasText: 'Person' }).getByRole('alert').waitFor();
   });
 
-  it('open by keyboard, with what they were given and gave back as it is stored, and what is left out', async () => {
+  it('open by keyboard, with arguments and result as stored, and redaction and truncation marks', async () => {
     const page = await scene.open(root);
     await count(page, 2);
     await rowsOf(page).first().focus();
@@ -151,7 +151,7 @@ describe('the calls of MCP tools', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
   });
 
-  it('stand in the detail of their request, and lead back to it', async () => {
+  it('are listed in the detail of their request, and link back to it', async () => {
     const page = await scene.open(`/observability/request-logs/${ids['log']}`);
     const calls = page.getByRole('region', { name: 'MCP calls of this request' });
     expect(await calls.getByRole('listitem').first().innerText()).toMatch(/success[^]*→[^]*0 ms/);
@@ -165,7 +165,7 @@ describe('the calls of MCP tools', () => {
     await calls.getByText('None is known.').waitFor();
   });
 
-  it('say where one is not there, and what failed', async () => {
+  it('show a message if one does not exist, and an error with a retry button', async () => {
     const page = await scene.open(`${root}?open=00000000-0000-7000-8000-000000000000`);
     await page.getByText('This call does not exist, or has been deleted').waitFor();
     const route = '**/api/v1/admin/observability/mcp-invocations?*';
@@ -180,7 +180,7 @@ describe('the calls of MCP tools', () => {
   });
 
   it.each(['light', 'dark'])(
-    'have nothing that axe-core finds wrong, list and drawer (%s)',
+    'have no axe-core violations in the list and the drawer, in the %s theme',
     async (theme) => {
       const page = await scene.open(root);
       await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);

@@ -72,7 +72,7 @@ async function callTool(): Promise<void> {
 }
 
 describe('the list of MCP servers', () => {
-  it('is in the rail, and says who may use each, what of it is open, and how often it was called', async () => {
+  it('is linked in the navigation, and shows each server with health, calls, tool rules and owners, with links', async () => {
     await callTool();
     const page = await scene.open('/');
     await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('MCP servers').click();
@@ -109,7 +109,7 @@ describe('the list of MCP servers', () => {
     await drawerOf(page, 'Our files').getByText('healthy').waitFor();
   });
 
-  it('has the health of all servers without a click, and anew when it is asked for', async () => {
+  it('checks the health of every server on load and on `Check again`, and reuses it after navigation', async () => {
     const page = await scene.open('/');
     const asked: string[] = [];
     page.on('request', (request) => {
@@ -130,7 +130,7 @@ describe('the list of MCP servers', () => {
     await drawerOf(page, 'refusing').getByText('upstream unauthorized').waitFor();
     await page.keyboard.press('Escape');
     await row(page, refusing.url).getByText('upstream unauthorized').waitFor();
-    // Who comes back within a minute sees what is known.
+    // A return within a minute shows the known health without another check.
     const before = asked.length;
     await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('Teams').click();
     await page.getByRole('navigation', { name: 'Pages', exact: true }).getByText('MCP servers').click();
@@ -139,7 +139,7 @@ describe('the list of MCP servers', () => {
     page.removeAllListeners('request');
   });
 
-  it('asks three servers at a time, and no more behind a page that was left', async () => {
+  it('checks three servers at a time, and starts no further check after navigation to another page', async () => {
     const page = await scene.open('/');
     const held: Route[] = [];
     await page.route(listRoute, async (route) => {
@@ -172,7 +172,7 @@ describe('the list of MCP servers', () => {
     await page.unroute(oneRoute);
   });
 
-  it('has servers that the search finds, by id and by name', async () => {
+  it('opens a server that the search finds by id or by name', async () => {
     for (const [typed, id] of [
       ['our fi', 'files'],
       ['refus', 'refusing'],
@@ -186,7 +186,7 @@ describe('the list of MCP servers', () => {
     }
   });
 
-  it('says how the first one is added, what failed, and how to try again', async () => {
+  it('shows how to configure a first server if empty, and an error with request id and retry button', async () => {
     const page = await scene.open('/');
     const none = { items: [], page: 1, page_size: 50, total: 0, total_is_lower_bound: false };
     await page.route(listRoute, (route) =>
@@ -210,7 +210,7 @@ describe('the list of MCP servers', () => {
 });
 
 describe('an MCP server', () => {
-  it('is asked when it is opened: its health, its tools, open or closed, and why', async () => {
+  it('is checked when opened, and shows health, settings without the token, and why each tool is open or closed', async () => {
     const page = await scene.open(`${root}?open=files`);
     const drawer = drawerOf(page, 'Our files');
     const health = drawer.getByRole('region', { name: 'Health' }).getByRole('status');
@@ -240,7 +240,7 @@ describe('an MCP server', () => {
     expect(told).not.toContain('a-token-of-the-server');
   });
 
-  it('that does not answer says why, and how it is after another look', async () => {
+  it('that fails shows the reason, and the new reason after `Check again`', async () => {
     const page = await scene.open(`${root}?open=dead`);
     await drawerOf(page, 'dead').getByText('upstream unreachable').waitFor();
     await drawerOf(page, 'dead').getByText('The MCP server could not be reached').waitFor();
@@ -254,7 +254,7 @@ describe('an MCP server', () => {
     refusal = 401;
   });
 
-  it('tells what is known of it while it is asked, and where it cannot be', async () => {
+  it('shows its configuration during a check and if the check fails, and recovers on `Try again`', async () => {
     const page = await scene.open('/');
     let answer = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -280,13 +280,13 @@ describe('an MCP server', () => {
     await drawer.getByText('healthy').waitFor();
   });
 
-  it('that is not in the configuration is told of, with its calls', async () => {
+  it('that is not in the configuration is reported as such, with a link to its logged calls', async () => {
     const page = await scene.open(`${root}?open=gone`);
     await page.getByText('MCP server gone is not in the configuration').waitFor();
     expect(await hrefs(page, 'Its logged calls')).toBe('/admin/observability/mcp-invocations?server_id=gone');
   });
 
-  it('is connected to as the documentation says, by itself and with all others', async () => {
+  it('shows the client settings from `docs/mcp.md`, for its own path and for `/mcp`', async () => {
     const docs = await readFile(path.join(import.meta.dirname, '..', '..', 'docs', 'mcp.md'), 'utf8');
     const [alone = '', codex = '', opencode = '', , together = ''] = [
       ...docs
@@ -307,7 +307,7 @@ describe('an MCP server', () => {
     expect(await shown('Claude Code')).toBe(together);
   });
 
-  it('is opened, asked again and closed by keyboard, and the focus returns', async () => {
+  it('is opened, checked again and closed by keyboard, and the focus returns to its row', async () => {
     const page = await scene.open(root);
     await count(page, 3);
     const { key, tabTo, pressOn } = keyboardPerson(page);
@@ -329,7 +329,7 @@ describe('an MCP server', () => {
 });
 
 describe('the page of MCP servers', () => {
-  it('has nothing that axe-core finds wrong, list and drawers, in both themes', async () => {
+  it('has no axe-core violations in the list and the drawers, in both themes', async () => {
     const page = await scene.open(root);
     await count(page, 3);
     await row(page, dead.url).getByText('upstream unreachable').waitFor();

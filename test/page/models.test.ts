@@ -30,7 +30,7 @@ const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Models' }).getByRole('row').filter({ hasText: name });
 
 describe('models on the page', () => {
-  it('have their first route, its price or that it has none, and the requests of the last day', async () => {
+  it('show the first route, its price or that it is unpriced, and the requests of the last day', async () => {
     await scene.chat();
     await scene.chat({ model: 'org/broken:1' });
     const page = await scene.open('/models');
@@ -73,7 +73,7 @@ describe('models on the page', () => {
     expect(page.url()).toContain('enabled=false');
   });
 
-  it('show their routes as a request takes them, with what each can do and why not', async () => {
+  it('show their routes in the order that requests use, with capabilities and why one is missing', async () => {
     const page = await scene.open('/models?open=fast');
     const drawer = page.getByRole('dialog', { name: 'Model fast' });
     await drawer.getByRole('heading', { name: /Its 3 routes/ }).waitFor();
@@ -99,7 +99,7 @@ describe('models on the page', () => {
     await drawer.waitFor({ state: 'detached' });
   });
 
-  it('are tried by keyboard on whom is chosen, with the result of a request that went well', async () => {
+  it('are tested by keyboard at the expense of a chosen owner, with the result and a link to the request log', async () => {
     const page = await scene.open('/models?open=fast');
     await page.getByRole('button', { name: 'Try it: route 1, up to simulated-fast' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Try fast' });
@@ -130,7 +130,7 @@ describe('models on the page', () => {
     );
   });
 
-  it('tell why a test did not go well', async () => {
+  it('show why a test request failed', async () => {
     const page = await scene.open(`/models?open=${encodeURIComponent('org/broken:1')}`);
     await page.getByRole('button', { name: 'Try this model' }).click();
     const dialog = page.getByRole('dialog', { name: 'Try org/broken:1' });
@@ -140,7 +140,7 @@ describe('models on the page', () => {
     await dialog.getByText('the upstream said 500').waitFor();
   });
 
-  it.each(['light', 'dark'])('have nothing that axe-core finds wrong in the %s theme', async (theme) => {
+  it.each(['light', 'dark'])('have no axe-core violations in the %s theme', async (theme) => {
     const page = await scene.open('/models');
     await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
     await page.reload();
@@ -156,7 +156,7 @@ describe('models on the page', () => {
     await page.evaluate("localStorage.removeItem('gateway.theme')");
   });
 
-  it('say what failed, in the list and in the drawer', async () => {
+  it('show an error in the list and in the drawer, which loads after `Try again`', async () => {
     const page = await scene.open('/models');
     await page.route('**/api/v1/admin/models**', (route) => route.abort());
     await page.reload();

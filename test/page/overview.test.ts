@@ -28,7 +28,7 @@ const userId = async () =>
 const step = (name: string) => scene.page().locator('.steps > li').filter({ hasText: name });
 
 describe('the overview of an empty gateway', () => {
-  it('is a list of steps, each with how to do it, that are ticked off by themselves', async () => {
+  it('is a list of setup steps with instructions, and a step is marked as done without a reload', async () => {
     const page = await scene.open('/');
     await page.getByRole('heading', { name: 'Setup: 2 of 6 done' }).waitFor();
     await step('A key exists').getByText('done', { exact: true }).waitFor();
@@ -50,8 +50,8 @@ describe('the overview of an empty gateway', () => {
   });
 });
 
-describe('the overview of a gateway that was used', () => {
-  it('shows spend, requests and errors of the day, and leads to the requests', async () => {
+describe('the overview of a gateway with requests', () => {
+  it('shows spend, requests, errors and latency of the day, and links counts to the list of requests', async () => {
     const statuses = [];
     for (const model of ['fast', 'free', 'broken', 'nobody', 'fast']) {
       const answer = await scene.chat({ model, stream: model === 'free' });
@@ -65,7 +65,7 @@ describe('the overview of a gateway that was used', () => {
     expect(await figure('Spend today').locator('.figure-value').textContent()).toBe('0.00015 USD');
     const requests = figure('Requests').locator('.figure-value').getByRole('link');
     expect(await requests.textContent()).toBe('2');
-    // The list has requests that failed before they used anything, too: the figure says how many it has in all.
+    // The list also has requests that failed before any usage, so the figure shows the total of the list.
     expect(await figure('Requests').textContent()).toContain('today; 5 logged, with those that failed');
     expect(Object.keys(filtersOf(await requests.getAttribute('href')))).toEqual(['from', 'to', 'in_ledger']);
     await figure('Errors').getByText('2 by callers, 1 upstream, 0 of the gateway').waitFor();
@@ -81,7 +81,7 @@ describe('the overview of a gateway that was used', () => {
     expect(await figure('First token').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
   });
 
-  it('says what needs attention, with the way to it', async () => {
+  it('shows unpriced models, blocking budgets and failed routes as needing attention, with links', async () => {
     const page = await scene.open('/');
     const attention = page.getByRole('region', { name: 'Needs attention' });
     await attention.getByText('2 models without a price.').waitFor();
@@ -101,7 +101,7 @@ describe('the overview of a gateway that was used', () => {
     );
   });
 
-  it('shows the hours as small bars, and the same as a table', async () => {
+  it('shows the last 24 hours as bars and as a table, with a link to the requests of an hour', async () => {
     const page = await scene.open('/');
     const bars = page.getByRole('img', { name: 'Spend in each of the last 24 hours' });
     await bars.waitFor();
@@ -114,7 +114,7 @@ describe('the overview of a gateway that was used', () => {
       lines.slice(1).reduce((sum, line) => sum + Number(line.split(',')[at]), 0),
     );
     expect(sums).toEqual([2, 2, 1, 0]);
-    // Only the hour of the one stream has a time to the first token.
+    // Only the hour with the streamed request has a time to the first token.
     const firstTokens = lines.slice(1).map((line) => line.split(',').slice(8));
     expect(firstTokens.filter(([median, p95]) => median !== 'n/a' || p95 !== 'n/a')).toEqual([
       [expect.stringMatching(/^\d+$/), expect.stringMatching(/^\d+$/)],
@@ -127,7 +127,7 @@ describe('the overview of a gateway that was used', () => {
     expect(Date.parse(to ?? '') - Date.parse(from ?? '')).toBe(3_600_000);
   });
 
-  it('counts the budgets that are near to their amount as the page does that its count leads to', async () => {
+  it('counts budgets near their amount like the budgets page that the count links to', async () => {
     const terms = { cadence: 'monthly', amount_10000: 0, hard_limit: false };
     const budget = '/api/v1/admin/spend/budgets/teams/platform';
     expect((await scene.admin('PUT', budget, terms)).status).toBe(200);
@@ -138,7 +138,7 @@ describe('the overview of a gateway that was used', () => {
     expect((await scene.admin('DELETE', budget)).status).toBe(200);
   });
 
-  it('counts the budgets that met a block as the page does that its count leads to', async () => {
+  it('counts budgets that hit their hard limit like the budgets page that it links to', async () => {
     const terms = { cadence: 'monthly', amount_10000: 0, hard_limit: true };
     const budget = '/api/v1/admin/spend/budgets/teams/platform';
     expect((await scene.admin('PUT', budget, terms)).status).toBe(200);
@@ -151,7 +151,7 @@ describe('the overview of a gateway that was used', () => {
     expect((await scene.admin('DELETE', budget)).status).toBe(200);
   });
 
-  it('leads from a route that failed to its requests, whatever status their callers got', async () => {
+  it('links a failed route to its requests, even if their client got another status', async () => {
     await scene.query(`update request_logs set status_code = 429 where model_key = 'broken'`);
     const page = await scene.open('/');
     await page.getByRole('link', { name: 'broken at up: 1' }).click();
@@ -159,7 +159,7 @@ describe('the overview of a gateway that was used', () => {
     await scene.query(`update request_logs set status_code = 502 where model_key = 'broken'`);
   });
 
-  it('has a finger of room between what needs attention on a telephone', async () => {
+  it('has no axe-core violations at 360 px with two failed routes that need attention', async () => {
     const page = scene.page();
     const route = { kind: 'route', id: 'the-fast', title: 'provider-0', count: 9 };
     const items = [route, { ...route, id: 'the-large' }];
@@ -177,14 +177,14 @@ describe('the overview of a gateway that was used', () => {
     await page.unroute('**/api/v1/admin/overview');
   });
 
-  it('has the budgets that are nearest to their amount, and the top models and owners', async () => {
+  it('shows the budgets nearest to their amount, and the top models and owners of the day with links', async () => {
     const page = await scene.open('/');
     const bar = page.getByRole('meter', { name: 'Spent of the budget of A' });
     expect(await bar.getAttribute('aria-valuetext')).toBe('75.0 %, 0.00015 of 0.0002 USD');
     expect((await csvOf(page, 'Nearest budgets'))[1]).toMatch(/^A,0\.00015,0\.0002,/);
     expect(await csvOf(page, 'Top models')).toEqual(['Model,Requests,Spend', 'fast,1,0.00015', 'free,1,0']);
     expect(await csvOf(page, 'Top owners')).toEqual(['Owner,Requests,Spend', 'A,2,0.00015']);
-    // They are of the UTC day, and so are the requests that they lead to.
+    // They cover the UTC day, and so do the requests that they link to.
     const today = Date.parse(new Date().toISOString().slice(0, 10));
     for (const table of ['Top models', 'Top owners']) {
       const region = page.getByRole('region', { name: table, exact: true });
@@ -196,7 +196,7 @@ describe('the overview of a gateway that was used', () => {
     await page.getByRole('region', { name: 'Latest alerts', exact: true }).waitFor();
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error with its request id, and loads after `Try again`', async () => {
     const page = scene.page();
     await whileFailing(page, '**/api/v1/admin/overview', async () => {
       await scene.open('/');
@@ -206,7 +206,7 @@ describe('the overview of a gateway that was used', () => {
     await page.getByRole('region', { name: 'Needs attention' }).waitFor();
   });
 
-  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+  it('has no axe-core violations, and does not scroll sideways at 360 px', async () => {
     const page = await scene.open('/');
     await page.getByText('The 24 hours as a table').click();
     await page.getByText('Setup: 4 of 6 done').click();

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 
-/** What the address says behind its question mark. */
+/** The query parameters in the address. */
 export const filtersOf = (page: Page): Readonly<Record<string, string>> =>
   Object.fromEntries(new URL(page.url()).searchParams);
 
-/** The same in the light and in the dark theme, without loading the page again. */
+/** Does the same in the dark and in the light theme, without a reload of the page. */
 export async function inBothThemes(page: Page, work: () => Promise<void>): Promise<void> {
   for (const theme of ['dark', 'light']) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`);

@@ -6,11 +6,11 @@ const sources = path.join(import.meta.dirname, '..', '..', 'interfaces', 'admin-
 const changes = /\b(POST|PUT|PATCH|DELETE)\(\s*['`]([^'`]+)['`]/g;
 const rootConstant = /const root = '([^']+)'/;
 
-/** What of a call is alike, whoever the budget or the limit is of. */
+/** The call with `{owner}` for the kind and id of the owner of a budget or a limit. */
 const ofAnyOwner = (call: string): string =>
   call.replace(/\/(budgets|rate-limits)\/[a-z-]+\/\{\w+\}/, '/$1/{owner}');
 
-/** Every call by which the page changes something, as its sources have it: `POST /api/v1/admin/teams`. */
+/** Every call with which the page changes something, as in its sources: `POST /api/v1/admin/teams`. */
 export async function callsOfPage(): Promise<readonly string[]> {
   const files = await readdir(sources, { recursive: true });
   const found = await Promise.all(
@@ -27,7 +27,7 @@ export async function callsOfPage(): Promise<readonly string[]> {
   return [...new Set(found.flat())].toSorted();
 }
 
-/** Whether a request is one of this call. */
+/** Whether a request matches this call. */
 export function isCall(call: string, method: string, url: string): boolean {
   const [wanted = '', template = ''] = call.split(' ');
   const pattern = template.replace('{owner}', '[a-z-]+/{id}').replaceAll(/\{\w+\}/g, '[^/]+');

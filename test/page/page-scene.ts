@@ -7,7 +7,7 @@ import { launchBrowser } from '../support/browser.ts';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { simulatedScene } from '../e2e/simulated-scene.ts';
 
-/** A browser for the tests of a file; each context is a person of its own, with cookies of its own. */
+/** Starts a browser for the tests of a file; each context is a separate user with separate cookies. */
 function withBrowser(): () => Promise<BrowserContext> {
   let browser: Browser;
   beforeAll(async () => {
@@ -20,8 +20,8 @@ function withBrowser(): () => Promise<BrowserContext> {
 const axeFile = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 /**
- * A gateway with an admin, and a browser whose person is logged in as that admin. What the page's console says of
- * errors and of its security policy must be nothing.
+ * A gateway with an admin, and a browser that is logged in as that admin. The console of the page must have
+ * no errors and no violations of the security policy.
  */
 export function pageScene(config?: (upstreamUrl: string, key: string) => ConfigFile) {
   const key = aKey();
@@ -32,7 +32,7 @@ export function pageScene(config?: (upstreamUrl: string, key: string) => ConfigF
   let page: Page;
   let admin: AdminClient;
 
-  /** Another person's browser. */
+  /** A page in a separate browser context, without a login. */
   async function stranger(): Promise<Page> {
     const other = await (await newContext()).newPage();
     watch(other, complaints);
@@ -61,13 +61,13 @@ export function pageScene(config?: (upstreamUrl: string, key: string) => ConfigF
     page: () => page,
     stranger,
     complaints,
-    /** Opens a page of the rail by its address, such as `/keys?status=active`. */
+    /** Opens a page by its address, such as `/keys?status=active`. */
     open: async (path: string): Promise<Page> => {
       await page.goto(`${scene.gateway().url}/admin${path === '/' ? '' : path}`);
       await page.getByRole('heading', { level: 1 }).waitFor();
       return page;
     },
-    /** One chat over the gateway, which leaves a request log. */
+    /** Sends one chat through the gateway, which writes a request log. */
     chat: (body: object = {}, headers: Readonly<Record<string, string>> = {}) =>
       fetch(`${scene.gateway().url}/v1/chat/completions`, {
         method: 'POST',
@@ -80,7 +80,7 @@ export function pageScene(config?: (upstreamUrl: string, key: string) => ConfigF
 function watch(page: Page, complaints: string[]): void {
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    // An answer of 4xx or 5xx is reported by the browser itself; the tests look at those where they matter.
+    // The browser itself reports a response of 4xx or 5xx; the tests check these where they matter.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       complaints.push(message.text());
   });
@@ -103,7 +103,7 @@ interface AxeResult {
   }[];
 }
 
-/** What axe-core finds wrong with the page as it is now, by WCAG 2.2 AA. */
+/** The violations of WCAG 2.2 AA that axe-core finds in the current page. */
 export async function axeViolations(page: Page): Promise<readonly string[]> {
   await page.evaluate(await readFile(axeFile, 'utf8'));
   const result = (await page.evaluate(

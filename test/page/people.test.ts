@@ -33,7 +33,7 @@ const open = ({ user_id: id }: Pick<Person, 'user_id'>) => scene.open(`/people?o
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 
 describe('the list of people', () => {
-  it('each filter is in the address', async () => {
+  it('has each filter in the address', async () => {
     const kim = await makePerson({ email: 'kim@corp.example', name: 'Kim', role: 'platform_admin' });
     await scene.admin('PUT', `/api/v1/admin/teams/platform/members/${kim.user_id}`, { role: 'member' });
     await makePerson({ email: 'kim@else.example', name: 'Kim' });
@@ -61,7 +61,7 @@ describe('the list of people', () => {
     await page.getByText('No people match').waitFor();
   });
 
-  it('opens a row by Enter, with links to what is the person’s', async () => {
+  it('opens a row by Enter, with links to keys, requests, spend, budget and audit of the person', async () => {
     const person = await makePerson({ name: 'Row Opener' });
     const page = await scene.open('/people');
     await page.getByRole('row', { name: 'Row Opener' }).focus();
@@ -80,7 +80,7 @@ describe('the list of people', () => {
     );
   });
 
-  it('opens dialogs with the focus in their first field, and Esc closes the one on top, the focus back where it came from', async () => {
+  it('opens a dialog with the focus in its first field, and Esc closes the top dialog and returns the focus', async () => {
     const page = await scene.open('/people');
     const row = page.getByRole('row').nth(1);
     await row.focus();
@@ -99,7 +99,7 @@ describe('the list of people', () => {
     expect(await page.evaluate('document.activeElement.tagName')).toBe('TR');
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error if the gateway is unreachable, and loads after `Try again`', async () => {
     const page = await scene.open('/');
     await page.route('**/api/v1/admin/users?*', (route) => route.abort());
     await scene.open('/people');
@@ -111,7 +111,7 @@ describe('the list of people', () => {
 });
 
 describe('a person', () => {
-  it('is created, and an address that is taken is wrong at its field', async () => {
+  it('is created, and an e-mail address that is in use is an error at its field', async () => {
     const page = await scene.open('/people');
     await button(page, 'New person').click();
     const form = page.getByRole('dialog');
@@ -131,7 +131,7 @@ describe('a person', () => {
     expect(row).toEqual({ name: 'New One', role: 'user', request_logging_enabled: false });
   });
 
-  it('gets another name, role and logging', async () => {
+  it('is changed in name, role and request logging, and has a link to the audit', async () => {
     const person = await makePerson();
     const page = await open(person);
     await button(page, 'Change…').click();
@@ -152,7 +152,7 @@ describe('a person', () => {
     await scene.admin('PATCH', `${root}/${person.user_id}`, { role: 'user' });
   });
 
-  it('is deactivated with a word of what happens to keys and budget, and activated again', async () => {
+  it('is deactivated with a message about its keys and budget, and activated again', async () => {
     const person = await makePerson({ name: 'Leaver' });
     for (const name of ['one', 'two'])
       await scene.admin('POST', '/api/v1/admin/api-keys', {
@@ -174,7 +174,7 @@ describe('a person', () => {
     expect((await personNow(person)).active).toBe(true);
   });
 
-  it('who is the last platform admin stays one, and the page says why', async () => {
+  it('who is the last active platform admin cannot be deactivated or demoted, and the page shows why', async () => {
     await scene.query("update users set role = 'user' where email <> $1", [account.email]);
     const [root] = await scene.query<Person>('select user_id from users where email = $1', [account.email]);
     const page = await open(root!);
@@ -189,7 +189,7 @@ describe('a person', () => {
     expect(await personNow(root!)).toMatchObject({ role: 'platform_admin', active: true });
   });
 
-  it('whom somebody else changed in the meantime is shown in both states', async () => {
+  it('whom another admin changed meanwhile is shown in both versions, and the change can be applied on top', async () => {
     const person = await makePerson({ name: 'Before' });
     const page = await open(person);
     await button(page, 'Deactivate…').click();
@@ -204,7 +204,7 @@ describe('a person', () => {
 });
 
 describe('axe-core', () => {
-  it('finds nothing wrong with the list, the drawer and the forms, in both themes', async () => {
+  it('finds no violations in the list, the drawer and the forms, in both themes', async () => {
     const clean = (page: Page) =>
       inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     const person = await makePerson();
@@ -224,8 +224,8 @@ describe('axe-core', () => {
   });
 });
 
-describe('a name that turns the direction of what stands behind it', () => {
-  it('is refused, so that every sentence about a person reads as it was written', async () => {
+describe('a name with a bidirectional control character', () => {
+  it('is refused with 400 and names the field, while a name in a right-to-left script is accepted', async () => {
     const turning = ['\u202Egnp.exe', '\u2067left'];
     for (const name of turning) {
       const answer = await scene.admin('POST', root, { email: 'turned@example.com', name });

@@ -18,13 +18,13 @@ const limits = async () =>
   );
 
 describe('rate limits on the page', () => {
-  it('say how to set one where there is none', async () => {
+  it('show a message if there are none', async () => {
     const page = await scene.open('/rate-limits');
     await page.getByText('Nothing has a rate limit').waitFor();
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  it('are set by keyboard alone for what is found by search, and name what is wrong at its field', async () => {
+  it('are set by keyboard for a subject found by search, and show validation errors', async () => {
     const page = await scene.open('/rate-limits');
     await page.getByRole('button', { name: 'Set a rate limit' }).focus();
     await page.keyboard.press('Enter');
@@ -52,7 +52,7 @@ describe('rate limits on the page', () => {
     await row(page, 'Platform').getByText('0 of 60').waitFor();
   });
 
-  it('say what is taken now, and are filtered by what they limit', async () => {
+  it('show the current usage, and are filtered by kind, which is in the address', async () => {
     const [found] = await scene.query<{ user_id: string }>(
       `select user_id from users where email = 'a@example.com'`,
     );
@@ -68,7 +68,7 @@ describe('rate limits on the page', () => {
     expect(await row(page, 'fast').count()).toBe(1);
   });
 
-  it('show both states where somebody else was faster, and apply mine on top of theirs', async () => {
+  it('show both versions if another admin changed one meanwhile, and apply the change on top', async () => {
     const page = await scene.open('/rate-limits?kind=team');
     await page.getByRole('button', { name: 'Change the rate limit of Platform' }).click();
     const dialog = page.getByRole('dialog', { name: 'Change the rate limit of Platform' });
@@ -88,7 +88,7 @@ describe('rate limits on the page', () => {
     });
   });
 
-  it('are taken away, also where somebody else was faster', async () => {
+  it('are removed, also if another admin removed one meanwhile', async () => {
     const page = await scene.open('/rate-limits?kind=team');
     await page.getByRole('button', { name: 'Remove the rate limit of Platform' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove the rate limit of Platform' });
@@ -105,7 +105,7 @@ describe('rate limits on the page', () => {
     expect(await scene.query(`select 1 from rate_limits where subject_kind = 'model'`)).toEqual([]);
   });
 
-  it('have nothing that axe-core finds wrong in the dark theme, and say what failed', async () => {
+  it('have no axe-core violations in the dark theme, and show an error if the gateway is unreachable', async () => {
     const page = await scene.open('/rate-limits');
     await page.evaluate("localStorage.setItem('gateway.theme', 'dark')");
     await page.reload();

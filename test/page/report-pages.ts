@@ -7,10 +7,10 @@ import { axeViolations } from './page-scene.ts';
 
 const dayMs = 86_400_000;
 
-/** A suite of this kind takes less, on a busy machine too. */
+/** Longer than such a suite takes, also on a busy machine. */
 const suiteMs = 120_000;
 
-/** Begins a suite on the next day (UTC) where this one is about to end: what was spent today is nothing at midnight. */
+/** Delays a suite to the next day (UTC) if this one is about to end: spend of today is 0 at midnight. */
 export function withinOneDay(): void {
   beforeAll(async () => {
     const left = dayMs - (Date.now() % dayMs);
@@ -18,7 +18,7 @@ export function withinOneDay(): void {
   }, 2 * suiteMs);
 }
 
-/** The API fails at these addresses while something is looked at. */
+/** Makes the API fail at these addresses while `look` runs. */
 export async function whileFailing(page: Page, url: string, look: () => Promise<void>): Promise<void> {
   await page.route(url, (route) =>
     route.fulfill({
@@ -34,7 +34,7 @@ export async function whileFailing(page: Page, url: string, look: () => Promise<
   await page.unroute(url);
 }
 
-/** What axe-core finds in the light and in the dark theme. */
+/** The axe-core violations in the light and in the dark theme. */
 export async function axeInBothThemes(page: Page): Promise<readonly string[]> {
   const light = await axeViolations(page);
   await page.evaluate("document.documentElement.dataset.theme = 'dark'");
@@ -43,7 +43,7 @@ export async function axeInBothThemes(page: Page): Promise<readonly string[]> {
   return [...light, ...dark];
 }
 
-/** The CSV of a table, as it is downloaded. */
+/** The lines of the downloaded CSV of a table. */
 export async function csvOf(page: Page, caption: string): Promise<readonly string[]> {
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -52,7 +52,7 @@ export async function csvOf(page: Page, caption: string): Promise<readonly strin
   return (await readFile(await download.path(), 'utf8')).split('\r\n');
 }
 
-/** What stands behind the path in the address of the page. */
+/** The query parameters in the address of the page. */
 export const searchOf = (page: Page): Readonly<Record<string, string>> =>
   Object.fromEntries(new URL(page.url()).searchParams);
 
@@ -60,11 +60,11 @@ export const searchOf = (page: Page): Readonly<Record<string, string>> =>
 export const filtersOf = (href: string | null): Readonly<Record<string, string>> =>
   Object.fromEntries(new URL(href ?? '', 'http://gateway').searchParams);
 
-/** Whether the page scrolls sideways at the width of a telephone. */
+/** By how many pixels the page scrolls sideways at the width of a phone. */
 export async function sidewaysAt360(page: Page): Promise<unknown> {
   await page.setViewportSize({ width: 360, height: 780 });
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
-  // A chart follows the size of its frame a moment later.
+  // A chart adapts to the size of its frame a moment later.
   await isTrueWithin(page, 20_000, `${overflow} === 0`);
   const over = await page.evaluate(overflow);
   await page.setViewportSize({ width: 1280, height: 800 });

@@ -18,7 +18,7 @@ const chat = (over: object, id: string, headers: Readonly<Record<string, string>
   );
 
 describe('one request', () => {
-  it('is the same in the drawer and on a page of its own, with links to what belongs to it', async () => {
+  it('opens in a drawer and on its own page, with links to its MCP calls and to requests with its tag', async () => {
     await chat({ model: 'thinker', stream: true, tools: [tool] }, 'd-1', {
       'x-gateway-tags': 'customer=acme',
     });
@@ -27,7 +27,7 @@ describe('one request', () => {
     await page.getByRole('dialog', { name: 'Request' }).getByText('thinker → up').waitFor();
     await page.getByRole('link', { name: 'Open as a page' }).click();
     await page.waitForURL((url) => url.pathname === `/admin${root}/${id}`);
-    // The address changes before the page does: until then the row of the list has these words too.
+    // The address changes before the page does: until then the row of the list has this text too.
     await page.getByRole('dialog', { name: 'Request' }).waitFor({ state: 'detached' });
     await page.getByRole('strong').getByText('thinker → up').waitFor();
     await page.goBack();
@@ -41,7 +41,7 @@ describe('one request', () => {
     await page.waitForURL((url) => url.search === '?tag_key=customer&tag_value=acme');
   });
 
-  it('tells its timeline, its figures and its tools; what nobody counted is n/a, zero is 0', async () => {
+  it('shows its timeline and its tool counts, with `n/a` for what was not counted and `0` for zero', async () => {
     await chat({ tools: [tool] }, 'd-2');
     const page = await scene.open(`${root}/${await scene.stored('d-2')}`);
     const timeline = page.getByRole('region', { name: 'Timeline' });
@@ -64,7 +64,7 @@ describe('one request', () => {
     ]);
   });
 
-  it('that was streamed tells when its first token came, in its figures and in its timeline', async () => {
+  it('that was streamed shows the time to its first token in figures and timeline, and `n/a` if unknown', async () => {
     await chat({ model: 'thinker', stream: true }, 'd-first');
     const id = await scene.stored('d-first');
     const page = await scene.open(`${root}/${id}`);
@@ -83,7 +83,7 @@ describe('one request', () => {
     expect(await firstToken(page)).toBe('n/a');
   });
 
-  it('that was refused or failed says where and why', async () => {
+  it('that was refused shows that nothing was sent upstream, and one that failed shows the provider error', async () => {
     await chat({ model: 'nowhere' }, 'd-404');
     const page = await scene.open(`${root}/${await scene.logIdOf('d-404')}`);
     await page.getByText('Refused before anything was sent upstream').waitFor();
@@ -94,7 +94,7 @@ describe('one request', () => {
     await page.getByText('Recorded, not in the ledger').waitFor();
   });
 
-  it('shows a conversation with folded reasoning, tool calls and their results, and visible marks', async () => {
+  it('shows a conversation with collapsed reasoning, tool calls with results, and redaction and truncation marks', async () => {
     const messages = [
       { role: 'system', content: 'Be brief' },
       {
@@ -148,7 +148,7 @@ describe('one request', () => {
       '/v1/responses',
       { model: 'caller', tools: [{ type: 'function', name: 'look_up', parameters: { type: 'object' } }] },
     ],
-  ])('reads a conversation of %s, whole and streamed', async (path, body) => {
+  ])('shows a conversation of %s, non-streamed and streamed', async (path, body) => {
     for (const stream of [false, true]) {
       const id = `d${path}-${stream}`.replaceAll('/', '-');
       const turn = [{ role: 'user', content: 'Find it' }];
@@ -160,7 +160,7 @@ describe('one request', () => {
     }
   });
 
-  it('reads an embeddings request', async () => {
+  it('shows the input texts and the vectors of an embeddings request', async () => {
     const body = { model: 'fast', input: ['first', 'second'] };
     expect(await scene.ask('/v1/embeddings', body, { 'x-request-id': 'd-emb' })).toBe(200);
     const page = await scene.open(`${root}/${await scene.stored('d-emb')}`);
@@ -168,7 +168,7 @@ describe('one request', () => {
     await said(page).getByText('8 numbers').first().waitFor();
   });
 
-  it('has the raw JSON as it is stored, searched, and a curl command without the key', async () => {
+  it('has searchable raw JSON exactly as stored, and a curl command without the key', async () => {
     await chat({ messages: [{ role: 'user', content: "It's here" }], seed: 42 }, 'd-4');
     const id = await scene.stored('d-4');
     await scene.query(
@@ -194,7 +194,7 @@ describe('one request', () => {
     expect(curl).not.toContain('gwk_');
   });
 
-  it('says why there is no payload, and when there is no such request', async () => {
+  it('shows why it has no payload, and a message if it does not exist', async () => {
     await chat({}, 'd-5');
     const id = await scene.stored('d-5');
     await scene.query('delete from request_log_payloads where request_log_id = $1', [id]);
@@ -205,7 +205,7 @@ describe('one request', () => {
     await page.getByText('This request does not exist, or has been deleted').waitFor();
   });
 
-  it('falls back to raw JSON where a payload cannot be read', async () => {
+  it('falls back to raw JSON if its payload cannot be shown as a conversation', async () => {
     await chat({}, 'd-6');
     const id = await scene.stored('d-6');
     await scene.query(
@@ -217,7 +217,7 @@ describe('one request', () => {
     await page.getByRole('region', { name: 'Answer' }).getByText('"odd"').waitFor();
   });
 
-  it.each(['light', 'dark'])('has nothing that axe-core finds wrong, drawer and page (%s)', async (theme) => {
+  it.each(['light', 'dark'])('has no axe-core violations in drawer and page (%s theme)', async (theme) => {
     await chat({ model: 'thinker', stream: true, tools: [tool] }, `d-axe-${theme}`);
     const id = await scene.stored(`d-axe-${theme}`);
     const page = await scene.open(`${root}/${id}`);

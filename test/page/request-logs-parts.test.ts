@@ -20,7 +20,7 @@ const pieces = (operation: string, request: unknown, response: unknown) =>
   saidOf(operation, { body: request }, response)?.turns.map(({ role, pieces }) => [role, ...pieces]);
 
 describe('the conversation of a stored payload', () => {
-  it('has the reasoning that the gateway keeps of a provider, whole and of a stream', () => {
+  it('has the reasoning from `provider_metadata`, non-streamed and streamed', () => {
     const kept = (reasoning: readonly object[]) => ({
       provider_metadata: { cloud_b_platform: { reasoning } },
     });
@@ -38,7 +38,7 @@ describe('the conversation of a stored payload', () => {
     expect(pieces('chat_completions', {}, { stream: true, events })).toEqual([said]);
   });
 
-  it('is a chat with its calls, their results, reasoning and media', () => {
+  it('has text, media, reasoning and tools of a chat, and a tool result at its call if the call is known', () => {
     const request = {
       tools: [{ type: 'function', function: { name: 'look' } }],
       messages: [
@@ -77,7 +77,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('is put together from the events of a chat stream, cut off or not', () => {
+  it('is assembled from the deltas of a truncated chat stream, followed by its error', () => {
     const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
     const events = [
       delta({ role: 'assistant', content: 'He' }),
@@ -96,7 +96,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('reads messages, whole and streamed', () => {
+  it('is read from a Messages request and its answers, non-streamed and streamed', () => {
     const request = {
       system: 'Be brief',
       messages: [
@@ -146,7 +146,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('reads responses, whole and streamed, also where the stream was cut off', () => {
+  it('is read from a Responses request and an incomplete answer stream', () => {
     const request = {
       instructions: 'Be brief',
       input: [
@@ -183,7 +183,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('reads embeddings: texts asked for, and vectors by length and first numbers', () => {
+  it('has the input texts of an embeddings request, and the length and first numbers of each vector', () => {
     const response = { body: { data: [{ embedding: [0.5, 1, 2, 3, 4, '[TRUNCATED 3 items]'] }] } };
     expect(pieces('embeddings', { input: ['a', 'b'] }, response)).toEqual([
       ['user', { kind: 'text', text: 'a' }, { kind: 'text', text: 'b' }],
@@ -198,7 +198,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('never throws, whatever is stored; what cannot be read is undefined', () => {
+  it('never throws for any stored JSON, and is undefined for a null payload or an unknown family', () => {
     const words = [
       'messages',
       'role',
@@ -242,7 +242,7 @@ describe('the conversation of a stored payload', () => {
     expect(saidOf('later_family', { body: {} }, null)).toBeUndefined();
   });
 
-  it('is read in linear time', () => {
+  it('with ten times as many messages is read in less than 60 times the time', () => {
     const cost = (count: number, boundMs: number): number => {
       const messages = Array.from({ length: count }, (_, n) =>
         n % 2 === 0
@@ -259,7 +259,7 @@ describe('the conversation of a stored payload', () => {
 });
 
 describe('marks in a text', () => {
-  it('are told from words, with their reason', () => {
+  it('are separated from the text around them, with their reason, and are counted', () => {
     expect(markedParts('key [REDACTED], data:,[TRUNCATED 40 characters]')).toEqual([
       { kind: 'words', text: 'key ' },
       { kind: 'redacted', text: '[REDACTED]', reason: expect.stringContaining('credential') },
@@ -280,7 +280,7 @@ describe('stored JSON as text', () => {
   const text =
     '{"2": 9007199254740993, "1":0.10,"a":{"body":"}"},"body": {"b\\"": [1, {}], "c": []} ,"z":"\\u00e9"}';
 
-  it('gives a member as it is written', () => {
+  it('returns a member exactly as written, or undefined if there is none', () => {
     expect(memberText(text, 'body')).toBe(' {"b\\"": [1, {}], "c": []}');
     expect(memberText(text, 'z')).toBe('"\\u00e9"');
     expect(memberText(text, 'none')).toBeUndefined();
@@ -288,7 +288,7 @@ describe('stored JSON as text', () => {
     expect(memberText('', 'a')).toBeUndefined();
   });
 
-  it('keeps every digit, escape and the order of keys with a line for each member', () => {
+  it('is formatted with one line per member, and keeps digits, escapes and the order of keys', () => {
     expect(prettyJson(text).split('\n')).toEqual([
       '{',
       '  "2": 9007199254740993,',
@@ -308,7 +308,7 @@ describe('stored JSON as text', () => {
     ]);
   });
 
-  it('means the same as before', () => {
+  it('parses to the same value after it is formatted', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const written = JSON.stringify(value);
@@ -317,7 +317,7 @@ describe('stored JSON as text', () => {
     );
   });
 
-  it('is searched in any case, and says no more than it can show', () => {
+  it('is searched case-insensitively, with at most `maxFound` places, and none for an empty query', () => {
     expect(placesOf('aXbxX', 'x')).toEqual([1, 3, 4]);
     expect(placesOf('İstanbul x', 'x')).toEqual([9]);
     expect(placesOf('aaa', '')).toEqual([]);
@@ -328,7 +328,7 @@ describe('stored JSON as text', () => {
 describe('a request as a curl command', () => {
   const stored = `{"headers":{"x-api-key":"[REDACTED]","host":"h","x-gateway-env":"it's","anthropic-version":"1"},"body":{"n":9007199254740993,"t":"don't"}}`;
 
-  it('has the body as it came and what headers say of it, and no key', () => {
+  it('has the exact stored body and its gateway and version headers, but no key', () => {
     expect(
       curlOf({ origin: 'https://g', operation: 'messages', stream: true, requestText: stored })?.split('\n'),
     ).toEqual([
@@ -341,7 +341,7 @@ describe('a request as a curl command', () => {
     ]);
   });
 
-  it('is none without a stored body or a family that is known', () => {
+  it('is undefined without a stored body or for an unknown family', () => {
     const ask = { origin: 'https://g', operation: 'messages', stream: false, requestText: '{"body":null}' };
     expect(curlOf(ask)).toBeUndefined();
     expect(curlOf({ ...ask, requestText: undefined })).toBeUndefined();
@@ -349,10 +349,10 @@ describe('a request as a curl command', () => {
   });
 });
 
-describe('what the address asks for', () => {
+describe('the filters in the address', () => {
   const now = Date.UTC(2026, 0, 31, 12);
 
-  it('is a range that goes with the clock, or instants of its own', () => {
+  it('have a range relative to now or explicit instants, and an unknown `range` throws', () => {
     expect([rangeOf({}), rangeOf({ range: '7d' }), rangeOf({ range: 'x' })]).toEqual(['all', '7d', 'all']);
     expect(rangeOf({ range: '7d', from: '2026-01-01T00:00:00Z' })).toBe('custom');
     expect(instantsOf({ range: '24h' }, now)).toEqual({ from: '2026-01-30T12:00:00.000Z' });
@@ -363,7 +363,7 @@ describe('what the address asks for', () => {
     expect(() => instantsOf({ range: 'x' }, now)).toThrow('`range` must be one of 1h, 24h, 7d, 30d, custom.');
   });
 
-  it('reads fields of date and time as UTC', () => {
+  it('convert date-time fields to and from UTC instants, and drop invalid values', () => {
     expect(instantOfField('2026-01-31T12:30')).toBe('2026-01-31T12:30:00Z');
     expect([instantOfField(''), instantOfField('2026-02-31'), instantOfField('2026-13-01T00:00')]).toEqual([
       undefined,
@@ -375,7 +375,7 @@ describe('what the address asks for', () => {
     expect([fieldOfInstant('soon'), fieldOfInstant(undefined)]).toEqual(['', '']);
   });
 
-  it('has every filter; half a tag, and what is none, is left out', () => {
+  it('become a query without incomplete tags and other parameters, and an invalid `failed` throws', () => {
     const filters = {
       model_key: 'fast',
       tag_key: 'customer',
@@ -401,14 +401,14 @@ describe('what the address asks for', () => {
 const maxViews = 30;
 
 describe('saved views', () => {
-  it('are read as far as they are views', () => {
+  it('are read from storage, and invalid views and filter values are skipped', () => {
     const view = { name: 'a', filters: { model_key: 'fast' } };
     expect(viewsOf(JSON.stringify([view, 1, null, { name: 'b' }, { name: 1, filters: {} }]))).toEqual([view]);
     expect([viewsOf(null), viewsOf('{'), viewsOf('{}')]).toEqual([[], [], []]);
     expect(viewsOf('[{"name":"a","filters":{"x":1,"y":"z"}}]')).toEqual([{ name: 'a', filters: { y: 'z' } }]);
   });
 
-  it('have one of a name, and a bound', () => {
+  it('replace a view with the same name, are limited to 30, and can be removed', () => {
     const a = { name: 'a', filters: { env: 'x' } };
     expect(withView([a], { name: 'a', filters: { env: 'y' } })).toEqual([
       { name: 'a', filters: { env: 'y' } },

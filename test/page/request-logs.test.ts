@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 
 describe('the list of requests', () => {
-  it('shows outcome, model, exact cost and pricing state, and keeps null and zero apart', async () => {
+  it('shows outcome, exact cost, pricing state and service, with `0` for zero and `n/a` for unknown', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     const text = async (id: string) => await rowsOf(page).filter({ hasText: id }).innerText();
@@ -51,7 +51,7 @@ describe('the list of requests', () => {
     expect(await page.locator('.facts').innerText()).toBe('4 requests that are kept, newest first');
   });
 
-  it('has the time to the first token as a column to choose', async () => {
+  it('has an optional `First token` column, with a time only for streamed requests', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     const title = page.getByRole('table').getByRole('columnheader', { name: 'First token', exact: true });
@@ -86,7 +86,7 @@ describe('the list of requests', () => {
     ['Key', 'api_key_id', 'key', 4],
     ['Harness', 'agent_harness_key', 'other', 4],
     ['SHA-256 of a long request id', 'request_id_sha256', 'a'.repeat(64), 0],
-  ])('filters by %s, and the address says so', async (label, name, value, found) => {
+  ])('filters by %s, with the filter in the address', async (label, name, value, found) => {
     const page = await scene.open(root);
     await count(page, 4);
     const [ids] = await scene.query<Record<string, string>>(
@@ -103,7 +103,7 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({});
   });
 
-  it('filters by what failed, and by what did not', async () => {
+  it('filters by failed and by not failed requests', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     const field = page.getByRole('combobox', { name: 'Failed' });
@@ -120,7 +120,7 @@ describe('the list of requests', () => {
     ['Pricing state', 'pricing_status', 'unpriced', 1],
     ['In the ledger', 'in_ledger', 'no', 1],
     ['Owners', 'owner_kind', 'people', 4],
-  ])('filters by a choice of %s', async (label, name, choice, found) => {
+  ])('filters by %s from a list, and an unknown value is an error', async (label, name, choice, found) => {
     const page = await scene.open(root);
     await count(page, 4);
     await page.getByText('More filters').click();
@@ -134,7 +134,7 @@ describe('the list of requests', () => {
     await page.getByText(`\`${name}\` must be one of`).waitFor();
   });
 
-  it('says of what the ledger has that it may have more than is logged', async () => {
+  it('has a note on requests that are not logged only if it is filtered by the ledger', async () => {
     const page = await scene.open(`${root}?in_ledger=true`);
     await count(page, 3);
     const facts = page.locator('.facts');
@@ -145,7 +145,7 @@ describe('the list of requests', () => {
     expect(await facts.innerText()).toBe('1 request that is kept, newest first');
   });
 
-  it('filters by a tag once its name and value are there', async () => {
+  it('filters by a tag when both its name and its value are set', async () => {
     const page = await scene.open(root);
     await page.getByText('More filters').click();
     await page.getByLabel('Tag', { exact: true }).fill('customer');
@@ -155,7 +155,7 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({ tag_key: 'customer', tag_value: 'acme' });
   });
 
-  it('filters by a range that goes with the clock, and by two instants', async () => {
+  it('filters by a range relative to now, and by a custom range', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     await page.getByRole('button', { name: 'Last hour' }).click();
@@ -173,7 +173,7 @@ describe('the list of requests', () => {
     await count(page, 4);
   });
 
-  it('makes a filter of a cell, and leaves the row closed', async () => {
+  it('adds a filter from a cell without opening the row', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
@@ -182,7 +182,7 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({ model_key: 'thinker' });
   });
 
-  it('makes a filter of a cell that takes its value away, which a chip names, turns round and ends', async () => {
+  it('adds an exclusion filter from a cell, with a chip that inverts or removes it', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
@@ -206,14 +206,14 @@ describe('the list of requests', () => {
     await count(page, 0);
   });
 
-  it('names the field of a wrong filter at the field', async () => {
+  it('shows the error of an invalid filter at its field', async () => {
     const page = await scene.open(`${root}?status_code=abc`);
     const field = page.getByLabel('Status', { exact: true });
     await page.locator('.typed-filter [role=alert]').getByText('from 100 to 599').waitFor();
     expect(await field.getAttribute('aria-invalid')).toBe('true');
   });
 
-  it('saves a set of filters under a name, shows it again, and removes it', async () => {
+  it('saves filters as a named view, opens it again, and removes it', async () => {
     const page = await scene.open(`${root}?status_code=502&not_model_key=fast`);
     await count(page, 1);
     await page.getByText('Saved views').click();
@@ -230,7 +230,7 @@ describe('the list of requests', () => {
     expect(await page.evaluate(`localStorage.getItem('gateway.views.request-logs')`)).toBe('[]');
   });
 
-  it('is walked, opened and closed by keyboard alone, and the focus returns to the row', async () => {
+  it('opens and closes a row by keyboard, and the focus returns to the row', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     await rowsOf(page).first().focus();
@@ -244,7 +244,7 @@ describe('the list of requests', () => {
     expect(await page.evaluate('document.activeElement.textContent')).toContain('r-tags');
   });
 
-  it('says what would fill it, and what failed', async () => {
+  it('shows a hint if nothing matches or nothing is logged, and an error with a retry button', async () => {
     const page = await scene.open(`${root}?model_key=none`);
     await page.getByText('No request matches all filters').waitFor();
     await page.route(listRoute, (route) =>
@@ -267,7 +267,7 @@ describe('the list of requests', () => {
     await page.unroute(listRoute);
   });
 
-  it.each(['light', 'dark'])('has nothing that axe-core finds wrong (%s)', async (theme) => {
+  it.each(['light', 'dark'])('has no axe-core violations in the %s theme', async (theme) => {
     const page = await scene.open(`${root}?model_key=thinker&status_code=200&range=24h`);
     await page.evaluate(`localStorage.setItem('gateway.theme', '${theme}')`);
     await page.reload();
@@ -280,7 +280,7 @@ describe('the list of requests', () => {
 });
 
 describe('the live tail', () => {
-  it('shows what comes, waits while somebody is about to read, and can be paused', async () => {
+  it('shows new requests, waits while the pointer or the focus is on the list, and can be paused', async () => {
     const page = await scene.open(`${root}?service=tail`);
     await page.getByText('No request matches all filters').waitFor();
     const come = (id: string) =>

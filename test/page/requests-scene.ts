@@ -32,11 +32,11 @@ const config = (upstreamUrl: string, key: string): ConfigFile =>
     },
   });
 
-/** A gateway whose models answer, think, fail, call tools, and cost what nobody knows. */
+/** A gateway with models that answer, reason, fail, call tools, or have no known cost. */
 export function requestsScene() {
   const scene = pageScene(config);
 
-  /** Sends a body to a path of the public API and reads its answer to the end; gives back its status. */
+  /** Sends a body to a path of the public API, reads the complete response, and returns its status. */
   async function ask(path: string, body: object, headers: Readonly<Record<string, string>> = {}) {
     const answer = await fetch(`${scene.gateway().url}${path}`, {
       method: 'POST',
@@ -56,7 +56,7 @@ export function requestsScene() {
     return row.id;
   };
 
-  /** Waits until the payload of a request is stored, which comes behind its answer. */
+  /** Waits until the payload of a request is stored, which happens after its response. */
   async function stored(requestId: string): Promise<string> {
     for (let tries = 0; tries < 400; tries += 1) {
       const [row] = await scene.query<{ id: string }>(
@@ -69,7 +69,7 @@ export function requestsScene() {
     throw new Error(`no payload of ${requestId}`);
   }
 
-  /** A call of an MCP tool, as the store has them; gives back its id. */
+  /** Inserts a call of an MCP tool into the database; returns its id. */
   async function mcpCall(over: Readonly<Record<string, string | number | boolean | null>>): Promise<string> {
     const row = {
       mcp_tool_invocation_id: randomUUID(),
@@ -101,7 +101,7 @@ export function requestsScene() {
 
 export const rowsOf = (page: Page) => page.getByRole('table').locator('tbody tr');
 
-/** Waits for a list of so many rows. */
+/** Waits for a list of exactly `n` rows. */
 export async function count(page: Page, n: number): Promise<void> {
   const timeout = 20_000;
   if (n > 0)

@@ -1,7 +1,7 @@
 import jsQr from 'jsqr';
 import type { Locator } from 'playwright-core';
 
-/** What a camera reads off a part of the page, as it is drawn; undefined: no QR code. */
+/** The text of the QR code in a part of the page as it is drawn; undefined if there is none. */
 export async function scannedText(part: Locator): Promise<string | undefined> {
   const png = (await part.screenshot()).toString('base64');
   const blank = await part.page().context().newPage();

@@ -44,7 +44,10 @@ const calls: readonly Call[] = [
   { key: 'person', body: { model: 'fast', ...turn('Refused: '), temperature: 'hot' } },
 ];
 
-/** What a day leaves: requests of every family, budgets that are near and met, limits, changes by admins. */
+/**
+ * Creates a day of data: requests of every family, budgets that are nearly used up or exceeded, rate limits,
+ * and changes by admins.
+ */
 export async function playScenes(stage: Stage): Promise<void> {
   await callAll(stage);
   const owners = (await stage.admin('GET', '/spend/budgets')) as {
@@ -111,7 +114,7 @@ async function callAll(stage: Stage): Promise<void> {
   }
 }
 
-/** A budget of one unit, which the next answer does not fit into. */
+/** Sets a budget of one unit, which the next answer exceeds. */
 async function meetTheBudget(stage: Stage, userId: string): Promise<void> {
   const path = `/spend/budgets/users/${userId}`;
   const terms = { cadence: 'daily', hard_limit: true };
@@ -134,7 +137,7 @@ async function limitThem(stage: Stage, people: readonly string[]): Promise<void>
   });
 }
 
-/** An MCP server of tools that are open and closed, and what the configuration says of it and of one that is not there. */
+/** Starts an MCP server with open and closed tools; `configured` has it and an unreachable one. */
 export async function startMcpServers() {
   const running = await sdkServer(() => {
     const server = new McpServer({ name: 'files', version: '1' });
@@ -168,7 +171,7 @@ const tools = [
   ['a_tool_whose_name_is_longer_than_what_providers_of_models_take_as_a_name', 'A long one'],
 ] as const;
 
-/** Calls of tools of these servers, as the newest requests made them. */
+/** Inserts MCP tool calls of the newest requests. */
 const invocations = `
   insert into mcp_tool_invocations (
     mcp_tool_invocation_id, request_id, request_log_id, api_key_id, user_id, team_id, owner_kind, server_id,

@@ -1,4 +1,4 @@
-// npm run screenshots [-- OUT [PAGE …]]: every page with its drawers and dialogs, in both themes and three widths.
+// npm run screenshots [-- OUT [PAGE …]]: each page with drawers and dialogs, in both themes and three widths.
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
@@ -16,7 +16,7 @@ const sizes = [
 ] as const;
 const themes = ['light', 'dark'] as const;
 
-/** Names of files, and addresses behind `/admin`. */
+/** File names, and addresses below `/admin`. */
 const pages: readonly (readonly [name: string, address: string])[] = [
   ['overview', ''],
   ['requests', '/observability/request-logs'],
@@ -43,16 +43,16 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const topDialog = 'dialog[open]';
 
-/** One state in every theme and width; a page that scrolls sideways is told of. */
+/** Takes one state in every theme and width, and reports a page that scrolls sideways. */
 async function shoot(page: Page, name: string): Promise<void> {
   for (const size of sizes) {
     await page.setViewportSize(size);
-    // What is open beneath a wide page is folded where there is no room for it, as it is for who comes with a phone.
+    // A menu that is open on a wide page is closed on a narrow one, as it is on a first visit by phone.
     await page.evaluate(
       "document.querySelectorAll('.rail-menu').forEach((menu) => { menu.open = innerWidth > 900; })",
     );
     const isWhole = (await page.locator(topDialog).count()) === 0;
-    // Charts follow their room a frame or two later.
+    // Charts adapt to a new size a frame or two later.
     await page.waitForTimeout(150);
     const over = await page.evaluate(
       'document.documentElement.scrollWidth - document.documentElement.clientWidth',
@@ -67,14 +67,14 @@ async function shoot(page: Page, name: string): Promise<void> {
   await page.setViewportSize(sizes[1]);
 }
 
-/** What the page waits for is there, or at least it has had its time. */
+/** Waits until the page has loaded its data, or until a time limit. */
 async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle', { timeout: 3000 }).catch(() => undefined);
   await page.waitForTimeout(200);
 }
 
-/** Each button that opens a dialog, as its words say, with that dialog. */
+/** Takes the dialog of each button whose text suggests that it opens one. */
 async function shootDialogs(page: Page, within: string, name: string): Promise<void> {
   const depth = await page.locator(topDialog).count();
   const buttons = page
@@ -166,7 +166,7 @@ try {
     await page.route('**/api/v1/admin/**', (route) => route.fulfill(refusal));
     for (const [name, address] of wanted) {
       await page.goto(`${stage.url}/admin${address}`);
-      // The page asks again twice before it says so.
+      // The page retries twice before it shows the error.
       await page
         .getByRole('alert')
         .first()

@@ -21,14 +21,14 @@ const answer = (route: Route, title: string) =>
   });
 
 describe('the search', () => {
-  it.each(['/', 'Control+k'])('opens by %s, and closes by Esc with the focus where it was', async (keys) => {
+  it.each(['/', 'Control+k'])('opens by %s, and closes by Esc', async (keys) => {
     const page = await openSearch(keys);
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').getByRole('combobox').waitFor({ state: 'detached' });
   });
 
-  it('stays away while a form is open, and opens over a drawer', async () => {
+  it('does not open over a form, and opens over a drawer', async () => {
     const page = await scene.open('/people');
     await page.getByRole('button', { name: 'New person' }).click();
     const form = page.getByRole('dialog');
@@ -45,7 +45,7 @@ describe('the search', () => {
     await page.keyboard.press('Escape');
   });
 
-  it('has hits by kind, walks through them by arrows, and leads to the chosen one by Enter', async () => {
+  it('groups hits by kind, selects one by arrow keys, and opens it by Enter', async () => {
     const page = await openSearch();
     const input = page.getByRole('dialog').getByRole('combobox');
     expect(await input.getAttribute('aria-expanded')).toBe('false');
@@ -70,7 +70,7 @@ describe('the search', () => {
     await page.getByRole('dialog', { name: 'Model fast' }).waitFor();
   });
 
-  it('leads each kind to its place', async () => {
+  it('opens a hit of each kind on the page of its kind', async () => {
     await scene.admin('POST', '/api/v1/admin/service-accounts', {
       service_account_id: 'indexer',
       name: 'Indexer',
@@ -100,7 +100,7 @@ describe('the search', () => {
     }
   });
 
-  it('says that nothing is found, and what failed', async () => {
+  it('shows that nothing was found, and an error with a retry button', async () => {
     const page = await openSearch();
     await page.getByRole('dialog').getByRole('combobox').fill('nothing is called so');
     await page.getByText('Nothing has this id or name.').waitFor();
@@ -112,7 +112,7 @@ describe('the search', () => {
     await page.getByText('Nothing has this id or name.').waitFor();
   });
 
-  it('asks when typing pauses, and shows no answer to what was typed before', async () => {
+  it('sends a request when typing pauses, and ignores a late response to an earlier text', async () => {
     const page = await openSearch();
     const waiting = new Map<string, Route>();
     await page.route('**/api/v1/admin/search?**', (route) => {

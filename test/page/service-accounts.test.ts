@@ -32,7 +32,7 @@ describe('service accounts', () => {
     await page.getByText('No service accounts match').waitFor();
   });
 
-  it('are created for a team that was searched for; an id that is taken is wrong at its field', async () => {
+  it('are created for a team found by search, and an id that is in use is an error at its field', async () => {
     await make('taken');
     const page = await scene.open('/service-accounts');
     await button(page, 'New service account').click();
@@ -50,7 +50,7 @@ describe('service accounts', () => {
     expect(await now('indexer')).toMatchObject({ name: 'indexer', team_id: 'search', active: true });
   });
 
-  it('move to another team, with both states shown to who was slower', async () => {
+  it('move to another team, with both versions shown if another admin changed them meanwhile', async () => {
     await make('mover');
     const page = await scene.open('/service-accounts?open=mover');
     await button(page, 'Change…').click();
@@ -66,7 +66,7 @@ describe('service accounts', () => {
     expect(await now('mover')).toMatchObject({ name: 'Theirs', team_id: 'search' });
   });
 
-  it('are deactivated with a word of what happens to their keys, and activated again', async () => {
+  it('are deactivated with a message about their keys, and activated again', async () => {
     await make('robot');
     await scene.admin('POST', '/api/v1/admin/api-keys', {
       name: 'k',
@@ -88,7 +88,7 @@ describe('service accounts', () => {
     expect(await now('robot')).toMatchObject({ active: true });
   });
 
-  it('have a list that axe-core finds nothing wrong with, also where it fails', async () => {
+  it('have a list without axe-core violations, also if it fails to load', async () => {
     const page = await scene.open('/service-accounts');
     await page.getByRole('row').nth(1).waitFor();
     await inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));

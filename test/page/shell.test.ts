@@ -6,7 +6,7 @@ import { axeViolations, logIn, pageScene } from './page-scene.ts';
 const scene = pageScene();
 
 describe('the page before the login', () => {
-  it('holds no data, and leads to the login', async () => {
+  it('contains no data, and shows the login', async () => {
     const html = await (await fetch(`${scene.gateway().url}/admin/keys`)).text();
     expect(html).not.toContain('example.com');
     const page = await scene.stranger();
@@ -16,7 +16,7 @@ describe('the page before the login', () => {
     await page.context().close();
   });
 
-  it('says what is wrong with a login, and leads on to the page that was asked for', async () => {
+  it('shows an error for a wrong password, and opens the requested page after the login', async () => {
     const page = await scene.stranger();
     await page.goto(`${scene.gateway().url}/admin/keys?status=active`);
     await page.getByLabel('E-mail').fill(account.email);
@@ -30,7 +30,7 @@ describe('the page before the login', () => {
 });
 
 describe('the frame of every page', () => {
-  it('has nothing that axe-core finds wrong', async () => {
+  it('has no axe-core violations, with and without the dialog of keyboard shortcuts', async () => {
     const page = await scene.open('/');
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('?');
@@ -40,7 +40,7 @@ describe('the frame of every page', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
-  it('leads to every page of the rail', async () => {
+  it('opens every page of the navigation, each with a heading and a document title', async () => {
     const page = await scene.open('/');
     const names = await page
       .getByRole('navigation', { name: 'Pages', exact: true })
@@ -57,7 +57,7 @@ describe('the frame of every page', () => {
     }
   });
 
-  it('has menus that fold by Esc, where something else is pressed or gets the focus, and where they lead on', async () => {
+  it('has menus that close by Esc, when something else is clicked or focused, and after navigation', async () => {
     const page = await scene.open('/keys');
     const columns = page.locator('summary', { hasText: 'Columns' });
     const mine = page.locator('summary', { hasText: account.email });
@@ -82,7 +82,7 @@ describe('the frame of every page', () => {
     expect(await mine.and(page.locator(':focus')).count()).toBe(1);
   });
 
-  it('has a menu that gets the focus back from the dialog that it opened', async () => {
+  it('returns the focus from a dialog to the menu item that opened it', async () => {
     const page = await scene.open('/');
     await page.locator('summary', { hasText: account.email }).click();
     const help = page.getByRole('button', { name: 'Keyboard shortcuts' });
@@ -94,18 +94,18 @@ describe('the frame of every page', () => {
     expect(await help.and(page.locator(':focus')).count()).toBe(1);
   });
 
-  it('has a menu in a drawer whose Esc leaves the drawer open', async () => {
+  it('keeps a drawer open when Esc closes a menu in it', async () => {
     const { user_id: id } = (await scene.admin('GET', '/api/v1/auth/session')).data as { user_id: string };
     const page = await scene.open(`/budgets?open=user:${id}`);
     const drawer = page.getByRole('dialog');
-    // That of the changes; the table of days is folded.
+    // The menu of the table of changes, because the table of days is collapsed.
     await drawer.locator('summary', { hasText: 'Columns' }).filter({ visible: true }).first().click();
     await page.keyboard.press('Escape');
     expect(await page.locator('.menu[open]').count()).toBe(0);
     expect(await drawer.count()).toBe(1);
   });
 
-  it('names who is logged in now, also when that is somebody else than before', async () => {
+  it('shows the current user, also after another admin logged in in another tab', async () => {
     const page = await scene.stranger();
     const url = `${scene.gateway().url}/admin`;
     await page.goto(url);
@@ -118,7 +118,7 @@ describe('the frame of every page', () => {
     await tab.locator('summary', { hasText: account.email }).click();
     await tab.getByRole('button', { name: 'Log out' }).click();
     await logIn(tab, other);
-    // What a browser says when somebody comes back to a tab.
+    // The event that a browser sends when a tab becomes visible again.
     await page.evaluate("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))");
     await page.locator('summary', { hasText: other.email }).waitFor();
     await page.context().close();

@@ -41,7 +41,7 @@ afterAll(() => provider.stop());
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const pathOf = (page: Page): string => new URL(page.url()).pathname + new URL(page.url()).search;
 
-/** Somebody whom the provider knows, and who signs in next. */
+/** Adds an account to the provider, which signs in with it next. */
 function signsIn(email: string): void {
   provider.accounts.set(email, { email, email_verified: true, name: email });
   provider.signsIn = email;
@@ -60,7 +60,7 @@ const submit = async (page: Page, code?: string): Promise<void> => {
 };
 
 describe('by password', () => {
-  it('an anonymous caller gets no data, and the page that was asked for after the login', async () => {
+  it('an anonymous visitor gets no data, and after the login gets the requested page', async () => {
     await someone('/people?name=a', async (page) => {
       await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
       expect(await axeViolations(page)).toEqual([]);
@@ -71,7 +71,7 @@ describe('by password', () => {
     });
   });
 
-  it('a log-out ends the session, also that of the cookie that was kept', async () => {
+  it('a logout ends the session, so that a saved cookie no longer works', async () => {
     await someone('/', async (page) => {
       await logIn(page);
       const cookies = await page.context().cookies();
@@ -86,7 +86,7 @@ describe('by password', () => {
 });
 
 describe('with a second factor', () => {
-  it('asks for a code, takes no wrong one, and takes a recovery code once', async () => {
+  it('enrolment shows a QR code, and a login needs a valid code or an unused recovery code', async () => {
     await someone('/account', async (page) => {
       await logIn(page);
       await button(page, 'Turn it on…').click();
@@ -125,7 +125,7 @@ describe('with a second factor', () => {
       await submit(other);
       await submit(other, recovery[0]);
       await other.getByRole('alert').waitFor();
-      // The code of the step after the present one is good, too.
+      // The code of the next time step is valid, too.
       await submit(other, totp.generate({ timestamp: enrolledAt + 30_000 }));
       await other.getByRole('heading', { name: 'Your account' }).waitFor();
       await other.context().close();
@@ -133,7 +133,7 @@ describe('with a second factor', () => {
     });
   });
 
-  it('that is required leads to the enrolment, and nothing else', async () => {
+  it('that is required, a login shows the enrolment before the requested page', async () => {
     await scene.gateway().take(config({ ...withProvider(), require_second_factor: true }));
     await someone('/keys', async (page) => {
       await page.getByLabel('E-mail').fill(account.email);
@@ -157,7 +157,7 @@ describe('with a second factor', () => {
 });
 
 describe('at the identity provider', () => {
-  it('leads an admin back to the page that was asked for', async () => {
+  it('a login returns an admin to the requested page', async () => {
     signsIn(account.email);
     await someone('/teams?name=plat', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
@@ -166,7 +166,7 @@ describe('at the identity provider', () => {
     });
   });
 
-  it('that is refused leads to the login, which says why in its own words', async () => {
+  it('a refused login returns to the login page, which shows its own message and no text from the address', async () => {
     provider.signsIn = undefined;
     await someone('/teams', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
@@ -184,7 +184,7 @@ describe('at the identity provider', () => {
     });
   });
 
-  it('somebody who is no platform admin gets no data, and may log in as somebody else', async () => {
+  it('a user who is not a platform admin gets no data, and can log out', async () => {
     signsIn('visitor@example.com');
     await someone('/people', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
@@ -199,8 +199,8 @@ describe('at the identity provider', () => {
   });
 });
 
-describe('a session that is lost in the middle of a form', () => {
-  it('keeps what was typed, and goes on after the login', async () => {
+describe('a session that ends while a form is open', () => {
+  it('keeps the typed text, and the form can be sent after a new login', async () => {
     await someone('/teams', async (page) => {
       await logIn(page);
       await button(page, 'New team').click();
@@ -218,14 +218,14 @@ describe('a session that is lost in the middle of a form', () => {
       await button(page, 'Log in').click();
       await page.getByRole('heading', { name: 'Your session has ended' }).waitFor({ state: 'detached' });
       expect(await page.getByRole('textbox', { name: 'Id' }).inputValue()).toBe('typed');
-      // What the API says is for scripts: which call logs in.
+      // The message of the API is for scripts (it names the call that logs in), so the page has its own.
       await page.getByRole('alert').getByText('Your session had ended, and nothing was changed.').waitFor();
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Team typed' }).waitFor();
     });
   });
 
-  it('goes on after a login at the provider in another tab', async () => {
+  it('continues after a login at the provider in another tab', async () => {
     signsIn(account.email);
     await someone('/teams', async (page) => {
       await logIn(page);

@@ -50,7 +50,7 @@ const days = async (query = '') =>
 const texts = (cut: Cut) => [...cut.values, cut.rest].map(({ spend_usd: usd }) => usd);
 
 describe('the spend of an empty gateway', () => {
-  it('says what would fill it', async () => {
+  it('shows that nothing was spent and that no budget is set', async () => {
     const page = await scene.open('/spend');
     await page.getByText('Nothing was spent in this period').waitFor();
     await page.getByText('No budget is set').waitFor();
@@ -58,7 +58,7 @@ describe('the spend of an empty gateway', () => {
   });
 });
 
-describe('the spend of a gateway that was used', () => {
+describe('the spend of a gateway with requests', () => {
   beforeAll(async () => {
     await fill(scene.databaseUrl());
     await grow(scene.databaseUrl(), 3000);
@@ -75,7 +75,7 @@ describe('the spend of a gateway that was used', () => {
   it.each([
     ['days=90', '`days` must be one of 7, 30.'],
     ['owner_kind=robot', '`owner_kind` must be one of all, user, team.'],
-  ])('says what is wrong with an address that asks for %s', async (query, says) => {
+  ])('shows an error and no report for %s in the address until it is reset', async (query, says) => {
     const page = await scene.open(`/spend?${query}`);
     await page.getByText(says).first().waitFor();
     const owners = page.getByRole('region', { name: 'Spend by owner', exact: true });
@@ -87,7 +87,7 @@ describe('the spend of a gateway that was used', () => {
     await owners.waitFor();
   });
 
-  it('has exact amounts of owners and models, and leads to their requests', async () => {
+  it('shows exact amounts of owners and models, and links an owner to its requests', async () => {
     const page = await scene.open('/spend');
     const { totals, owners, models, window_start: from, window_end: to } = await report();
     await page.getByText(`${totals.spend_usd} USD in`).waitFor();
@@ -110,7 +110,7 @@ describe('the spend of a gateway that was used', () => {
     ]);
   });
 
-  it('tells each bar exactly when arrows walk to it, and has the same as a table', async () => {
+  it('shows the exact amounts of the bar selected by arrow keys, and all bars as a table', async () => {
     const page = await scene.open('/spend');
     const { chart_owners: owners, days: found } = await days();
     await page.locator('.recharts-bar-rectangle').first().waitFor();
@@ -130,7 +130,7 @@ describe('the spend of a gateway that was used', () => {
     ]);
   });
 
-  it('has each filter in the address, and by keyboard alone', async () => {
+  it('has each filter in the address, set by keyboard, and Back undoes the last one', async () => {
     const page = await scene.open('/spend');
     await page.getByLabel('Days').focus();
     await page.keyboard.press('ArrowDown');
@@ -153,7 +153,7 @@ describe('the spend of a gateway that was used', () => {
     await page.locator('figcaption').getByText('Spend per day by owner').waitFor();
   });
 
-  it('shows each budget with its mark, its amount and its window', async () => {
+  it('shows spend against a budget with its mark, its amount and its window', async () => {
     const page = await scene.open('/spend');
     const bar = page.getByRole('meter', { name: 'Spent of the budget of A' });
     await bar.waitFor();
@@ -163,7 +163,7 @@ describe('the spend of a gateway that was used', () => {
     expect(lines[1]).toMatch(/^A,0\.0003,0\.0004,daily soft,\d{4}-\d\d-\d\dT00:00:00\.000Z,0$/);
   });
 
-  it('says what failed, and tries again', async () => {
+  it('shows an error with its request id, and loads after `Try again`', async () => {
     const page = scene.page();
     await whileFailing(page, '**/api/v1/admin/spend/report*', async () => {
       await scene.open('/spend?days=30');
@@ -173,7 +173,7 @@ describe('the spend of a gateway that was used', () => {
     await page.getByRole('region', { name: 'Spend by owner', exact: true }).waitFor();
   });
 
-  it('has nothing that axe-core finds wrong, and does not scroll sideways', async () => {
+  it('has no axe-core violations, and does not scroll sideways at 360 px', async () => {
     const page = await scene.open('/spend?owner_kind=team');
     await page.locator('.recharts-bar-rectangle').first().waitFor();
     await page.getByText('Show as a table').click();

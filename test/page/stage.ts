@@ -10,15 +10,15 @@ import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
-/** What programs of their own need to show the page: a database with rows, an upstream, a gateway, an admin. */
+/** What a standalone program needs to show the page: a database with rows, upstream, gateway and admin. */
 export interface Stage {
   readonly url: string;
   readonly databaseUrl: string;
   /** Keys of a person, a team and a service account. */
   readonly keys: { readonly person: string; readonly team: string; readonly worker: string };
-  /** Calls the admin API as a script with a session does; throws where it says no. */
+  /** Calls the admin API with a session; throws if the response is an error. */
   readonly admin: (method: string, path: string, body?: unknown) => Promise<unknown>;
-  /** Another gateway, over a database of its own in which there is nothing. */
+  /** Starts another gateway with its own, empty database; returns its URL. */
   readonly emptyGateway: () => Promise<string>;
   readonly stop: () => Promise<void>;
 }
@@ -29,7 +29,7 @@ const root = path.join(import.meta.dirname, '..', '..');
 const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');
 const usdPerMillion = (picodollars: number): string => (picodollars / 1_000_000).toString();
 
-/** The models of the rows, so that what was and what is asked for have the same names. */
+/** Has the models of the generated rows, so that old and new requests have the same model names. */
 const config = (upstream: string, keys: Stage['keys'], capture: string, mcpServers: readonly object[]) => ({
   server: { bind: '127.0.0.1:0' },
   request_logging: { payloads: { capture_mode: capture } },
@@ -98,10 +98,10 @@ const config = (upstream: string, keys: Stage['keys'], capture: string, mcpServe
   ],
 });
 
-/** Nobody and nothing but the admin of the environment. */
+/** Configures nothing; the only user is the admin from the environment. */
 const emptyConfig = { server: { bind: '127.0.0.1:0' } };
 
-/** Starts everything, with so many ledger rows of 31 days. */
+/** Starts everything, with `rows` ledger rows of 31 days. */
 export async function startStage(
   rows: number,
   capture = 'redacted_payloads',
@@ -185,7 +185,7 @@ const textArray = (names: string): string =>
     .map((each) => `'${each}'`)
     .join(',')}]`;
 
-/** Names as people and teams have them. */
+/** Gives people and teams realistic names. */
 const nameThem = (url: string): Promise<void> =>
   run(
     url,

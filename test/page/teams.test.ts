@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe('the list of teams', () => {
-  it('each filter is in the address, and the number of members leads to them', async () => {
+  it('has each filter in the address, and links the number of members to the members', async () => {
     await makeTeam('list-a', 'Listed A');
     await makeTeam('list-b', 'Listed B');
     await scene.admin('PATCH', `${root}/list-b`, { active: false });
@@ -37,7 +37,7 @@ describe('the list of teams', () => {
     await page.waitForURL(/people\?team_id=list-b/);
   });
 
-  it('says what would fill it', async () => {
+  it('shows a message if there are no teams', async () => {
     const page = await scene.open('/');
     await page.route('**/api/v1/admin/teams?*', (route) => route.fulfill({ json: none }));
     await scene.open('/teams');
@@ -52,7 +52,7 @@ const none = {
 };
 
 describe('a team', () => {
-  it('is created, and an id that is none or taken is wrong at its field', async () => {
+  it('is created, and an invalid id or one that is in use shows an error', async () => {
     const page = await scene.open('/teams');
     await button(page, 'New team').click();
     const id = page.getByRole('dialog').getByLabel('Id');
@@ -69,7 +69,7 @@ describe('a team', () => {
     expect(await teamNow('created')).toMatchObject({ name: 'created', active: true });
   });
 
-  it('gets a member by a search, another role for the member, and loses the member after a question', async () => {
+  it('gets a member found by search, changes the role, and removes the member after confirmation', async () => {
     await makeTeam('crew');
     const page = await scene.open('/teams?open=crew');
     await button(page, 'Add a member…').click();
@@ -91,7 +91,7 @@ describe('a team', () => {
     expect(await roleOf('crew')).toBeUndefined();
   });
 
-  it('is renamed; who was slower than somebody else sees both names', async () => {
+  it('is renamed, and shows both names if another admin renamed it meanwhile', async () => {
     await makeTeam('renamed');
     const page = await scene.open('/teams?open=renamed');
     await button(page, 'Rename…').click();
@@ -106,7 +106,7 @@ describe('a team', () => {
     expect(await teamNow('renamed')).toMatchObject({ name: 'Mine' });
   });
 
-  it('is deactivated with a word of what happens, and its budget is kept', async () => {
+  it('is deactivated with messages about its key and its kept budget', async () => {
     await makeTeam('closing', 'Closing');
     await scene.admin('POST', '/api/v1/admin/api-keys', {
       name: 'k',
@@ -129,7 +129,7 @@ describe('a team', () => {
 });
 
 describe('axe-core', () => {
-  it('finds nothing wrong with the list and the forms, in both themes', async () => {
+  it('finds no violations in the list and the forms, in both themes', async () => {
     const clean = (page: Page) =>
       inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
     const page = await scene.open('/teams');

@@ -23,7 +23,7 @@ const scene = pageScene((upstream, key) =>
 afterAll(() => server.close());
 
 describe('the set-up of mails', () => {
-  it('sends a test mail by keyboard, and says what the mail server made of it', async () => {
+  it('sends a test mail by keyboard, shows the result of the mail server, and allows 5 in 10 minutes', async () => {
     const page = await scene.open('/');
     const step = page.locator('.steps > li').filter({ hasText: 'Mail can be sent' });
     await step.getByText('done', { exact: true }).waitFor();

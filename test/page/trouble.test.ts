@@ -16,7 +16,7 @@ async function makeKey(name: string): Promise<{ readonly api_key_id: string }> {
 }
 
 describe('without a network', () => {
-  it('the page says so, and reads again by itself when there is one', async () => {
+  it('the page shows an error, and loads again by itself when the network is back', async () => {
     await makeKey('laptop');
     const page = await scene.open('/keys');
     await page.getByRole('row', { name: 'laptop' }).waitFor();
@@ -41,13 +41,13 @@ describe('without a network', () => {
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     const isRead = page.waitForResponse((answer) => answer.url().endsWith(id));
     await page.context().setOffline(false);
-    // A change that waited for the network would go before what is read because it is there.
+    // A waiting change would be sent before this read, which the return of the network triggers.
     await isRead;
     const now = (await scene.admin('GET', `${root}/api-keys/${id}`)).data as { readonly revoked_at: unknown };
     expect(now.revoked_at).toBeNull();
   });
 
-  it('a change whose answer is lost is not said to have changed nothing, and the list shows what it did', async () => {
+  it('a change whose response is lost is reported as unknown, and the list then shows its effect', async () => {
     const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
     const calls = `**${root}/api-keys`;
     await page.route(calls, async (route) => {
@@ -67,7 +67,7 @@ describe('without a network', () => {
   });
 });
 
-describe('a filter of the address that there is not', () => {
+describe('an invalid filter in the address', () => {
   it.each([
     ['/keys?status=foo', '`status` must be one of active, revoked, expired.'],
     ['/keys?owner_kind=foo', '`owner_kind` must be one of user, team, service_account.'],
@@ -77,13 +77,13 @@ describe('a filter of the address that there is not', () => {
     ['/models?enabled=maybe', '`enabled` must be one of true, false.'],
     ['/rate-limits?kind=foo', '`kind` must be one of api_key, user, team, model.'],
     ['/observability/mcp-invocations?status=foo', '`status` must be one of success,'],
-  ])('is refused at %s, and not said to be in force over rows that it did not choose', async (path, says) => {
+  ])('at %s shows an error and no rows', async (path, says) => {
     const page = await scene.open(path);
     await page.getByRole('alert').getByText(says).waitFor();
     expect(await page.locator('main tbody tr').count()).toBe(0);
   });
 
-  it('chooses no owner among budgets, and a name that everything has is no filter', async () => {
+  it('by budget state matches no owner, and `constructor` as a name of a filter is ignored', async () => {
     const page = await scene.open('/budgets?state=foo');
     await page.getByRole('button', { name: 'Remove the filter Budget: foo' }).waitFor();
     await page.getByText('No owner').first().waitFor();
@@ -94,8 +94,8 @@ describe('a filter of the address that there is not', () => {
   });
 });
 
-describe('an answer that comes late', () => {
-  it('leaves what was there before, and says that it is', async () => {
+describe('a late response', () => {
+  it('marks the list as busy with earlier data, and disables its CSV button', async () => {
     const page = await scene.open('/keys');
     await page.getByRole('row', { name: 'laptop' }).waitFor();
     let answer = (): void => undefined;
@@ -118,7 +118,7 @@ describe('an answer that comes late', () => {
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  it('says the same of a report', async () => {
+  it('marks both parts of a report as showing earlier data', async () => {
     expect((await scene.chat()).status).toBe(200);
     const page = await scene.open('/spend');
     await page.getByRole('link', { name: 'fast' }).waitFor();
@@ -137,7 +137,7 @@ describe('an answer that comes late', () => {
     answer();
     const first = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
     await page.getByText(`from ${first}`).waitFor();
-    // Its two parts come one after the other.
+    // The two parts of the report arrive one after the other.
     await page.getByText('showing earlier data').first().waitFor({ state: 'detached' });
     await page.unrouteAll({ behavior: 'wait' });
   });
@@ -148,7 +148,7 @@ describe('a page beyond the end of a list', () => {
     ['/keys', 'Keys'],
     ['/observability/request-logs', 'Requests'],
     ['/audit', 'Audit'],
-  ])('does not say of %s that there is nothing, and leads back to its last page', async (path, caption) => {
+  ])('of %s is reported as past the end, and `Previous` opens the last page', async (path, caption) => {
     const page = await scene.open(`${path}?page=40`);
     await page.getByText('This page is past the end of the list').waitFor();
     await page.getByRole('button', { name: 'Next', disabled: true }).waitFor();
@@ -158,11 +158,11 @@ describe('a page beyond the end of a list', () => {
   });
 });
 
-describe('a drawer whose list cannot be read', () => {
+describe('a drawer whose list fails to load', () => {
   it.each([
     ['/audit', '**/admin/events?*', 'Change'],
     ['/alerts', '**/budget-alerts?*', 'Alert'],
-  ])('says at %s what failed, and not that its row is elsewhere', async (path, url, title) => {
+  ])('at %s shows the error, and not that its row is on another page', async (path, url, title) => {
     await whileFailing(scene.page(), url, async () => {
       const page = await scene.open(`${path}?open=some`);
       const drawer = page.getByRole('dialog', { name: title });

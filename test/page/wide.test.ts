@@ -27,7 +27,7 @@ const scene = pageScene((upstream, key) =>
   }),
 );
 
-/** As long as a name may be, without a place where it could be broken. */
+/** As long as a name may be, without a place for a line break. */
 const name = 'Longest'.repeat(18);
 let person: string;
 beforeAll(async () => {
@@ -41,14 +41,14 @@ const sidewaysOf = (page: Page, selector: string) =>
   );
 
 describe('a name of 126 letters', () => {
-  it('leaves room for the other columns of its list', async () => {
+  it('is complete in its list, which does not scroll sideways', async () => {
     const page = await scene.open('/people');
     await page.getByRole('row', { name }).waitFor();
     expect(await sidewaysOf(page, '.table-scroll')).toBe(0);
     expect(await page.getByRole('row', { name }).innerText()).toContain(name);
   });
 
-  it('is whole in a drawer, beside the button that closes it, and in the question of a dialog', async () => {
+  it('fits into a drawer with its close button and into a confirmation dialog, also at 360 px', async () => {
     const page = await scene.open(`/people?open=${person}`);
     const drawer = page.getByRole('dialog', { name });
     await drawer.getByText('long@example.com').waitFor();
@@ -67,7 +67,7 @@ describe('a name of 126 letters', () => {
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
-  it('is whole in the notice of what has changed', async () => {
+  it('fits into the notice of a change', async () => {
     const page = await scene.open(`/people?open=${person}`);
     await page.getByRole('button', { name: 'Deactivate…' }).click();
     await page.getByRole('button', { name: 'Deactivate', exact: true }).click();
@@ -76,7 +76,7 @@ describe('a name of 126 letters', () => {
     await scene.admin('PATCH', `/api/v1/admin/users/${person}`, { active: true });
   });
 
-  it('of a saved view leaves room for the button that removes it', async () => {
+  it('of a saved view fits into the menu with the button that removes it', async () => {
     const page = await scene.open('/observability/request-logs?model_key=fast');
     await page.getByText('Saved views').click();
     await page.getByLabel('Name for these filters').fill(name);
@@ -88,7 +88,7 @@ describe('a name of 126 letters', () => {
 });
 
 describe('a spend of millions', () => {
-  it('has every digit beside the axis of its chart', async () => {
+  it('has axis labels that are not cut off in its chart', async () => {
     expect((await scene.chat()).status).toBe(200);
     const page = await scene.open('/spend');
     const axis = page.locator('.recharts-yAxis-tick-labels');
@@ -96,7 +96,7 @@ describe('a spend of millions', () => {
       .getByText(/^\d,\d{3},000$/)
       .first()
       .waitFor();
-    // The chart finds out how wide its numbers are after it has drawn them.
+    // The chart measures the width of its labels after it has drawn them.
     const isWhole = `[...document.querySelectorAll('.recharts-yAxis-tick-labels text')].every(
       (each) => each.getBoundingClientRect().left >= each.closest('svg').getBoundingClientRect().left)`;
     expect(await isTrueWithin(page, 20_000, isWhole)).toBe(true);
