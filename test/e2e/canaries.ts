@@ -92,6 +92,7 @@ const placeOf: Readonly<Record<ProviderKind, (url: string) => object>> = {
 
 /** Further members of a route to a kind of provider. */
 const routeTo: Readonly<Partial<Record<ProviderKind, object>>> = {
+  cloud_a_platform: { upstream_model: 'google/m' },
   cloud_b_platform: {
     compatibility: { cloud_b: { api_style: 'runtime_unified' } },
     capabilities: { embeddings: false, json_schema: false, responses: false },

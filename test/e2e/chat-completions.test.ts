@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
-import { idHeader, hello, costOf, tools, openaiScene } from './openai-scene.ts';
+import { idHeader, hello, costOf, narrowKey, tools, openaiScene } from './openai-scene.ts';
 import { eventually, outcomesOf } from './traces.ts';
 
 const { query, traceOf, finalTraceOf, gateway, upstream, client } = openaiScene();
@@ -99,6 +99,30 @@ describe('the unmodified openai client: whole answers', () => {
     expect(outcomesOf(gateway(), 'whole-1')).toEqual([
       expect.objectContaining({ outcome: 'success', status: 200, cost_usd: '0.00001095' }),
     ]);
+  });
+
+  it('has the harness that its User-Agent reports, and the owner and rights of its key', async () => {
+    const [user] = await query("select user_id from users where email = 'a@example.com'");
+    for (const [agent, harness] of [
+      ['claude-cli/2.0.1 (external, cli)', 'claude-code'],
+      ['opencode/1.18.33', 'opencode'],
+      ['curl/8.5.0', 'other'],
+    ] as const) {
+      const named = (requestId: string) => ({
+        headers: { 'x-request-id': requestId, 'user-agent': agent },
+      });
+      await client().chat.completions.create({ model: 'fast', messages: hello }, named(`as-${harness}`));
+      expect((await traceOf(`as-${harness}`)).logs).toEqual([
+        expect.objectContaining({
+          agent_harness_key: harness,
+          user_agent_raw: agent,
+          user_id: user?.['user_id'],
+        }),
+      ]);
+      await expect(
+        client(narrowKey).chat.completions.create({ model: 'fast', messages: hello }, named(`no-${harness}`)),
+      ).rejects.toMatchObject({ status: 403 });
+    }
   });
 
   it('receives a generated request id if it sent none', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { apiStyles, effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 
 /** The paths, below the route, of the problems of one route to platform B. */
@@ -16,6 +17,7 @@ function faults(route: object): readonly string[] {
   return loaded.left.map(({ path }) => path.replace('models[0].routes[0].', ''));
 }
 
+const apiStyleNames = Object.keys(apiStyles);
 const off = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, false]));
 const style = (api_style: string, more: object = {}) => ({ cloud_b: { api_style, ...more } });
 const path = { openai_base_path: '/openai/v1' };
@@ -81,20 +83,30 @@ describe('cloud_b', () => {
     ).toEqual(['compatibility.cloud_b']);
   });
 
-  it.each([
-    ['runtime_unified', { model_tier: 'none', effort_placement: 'output_config' }, []],
-    ['runtime_unified', { model_tier: 'latest', effort_placement: 'thinking' }, []],
-    ['endpointb_messages', { model_tier: 'previous' }, []],
-    ['endpointb_messages', { model_tier: 'none' }, ['compatibility.cloud_b.model_tier']],
-    ['endpointb_messages', { effort_placement: 'thinking' }, ['compatibility.cloud_b.effort_placement']],
-    ['endpointb_chat', { ...path, model_tier: 'latest' }, ['compatibility.cloud_b.model_tier']],
-    ['endpointb_chat', { ...path, model_tier: 'none' }, ['compatibility.cloud_b.model_tier']],
-    ['runtime_unified', { model_tier: 'newest' }, ['compatibility.cloud_b.model_tier']],
-    ['runtime_unified', { effort_placement: 'beside' }, ['compatibility.cloud_b.effort_placement']],
-  ])(
-    'model_tier and effort_placement are accepted only for api_styles that use them: %s, %j',
-    (api_style, more, expected) => {
-      expect(faults({ compatibility: style(api_style, more), capabilities: partial })).toEqual(expected);
+  const tierStyles = ['runtime_unified', 'runtime_messages', 'endpointb_messages'];
+  const withThinking = apiStyleNames.flatMap((api_style) => [
+    ...['previous', 'latest'].map((model_tier) => ({
+      api_style,
+      setting: { model_tier },
+      accepted: tierStyles.includes(api_style),
+    })),
+    { api_style, setting: { model_tier: 'none' }, accepted: api_style === 'runtime_unified' },
+    { api_style, setting: { model_tier: 'newest' }, accepted: false },
+    ...effortPlacements.map((effort_placement) => ({
+      api_style,
+      setting: { effort_placement },
+      accepted: api_style === 'runtime_unified',
+    })),
+    { api_style, setting: { effort_placement: 'beside' }, accepted: false },
+  ]);
+  it.each(withThinking)(
+    'model_tier and effort_placement are accepted only for api_styles that use them: $api_style, $setting',
+    ({ api_style, setting, accepted }) => {
+      const capabilities = off('chat_completions', 'responses', 'json_schema', 'embeddings', 'stream');
+      const found = faults({ compatibility: style(api_style, { ...path, ...setting }), capabilities });
+      expect(found).toEqual(
+        accepted ? [] : Object.keys(setting).map((key) => `compatibility.cloud_b.${key}`),
+      );
     },
   );
 });

@@ -105,6 +105,23 @@ describe('a text that a stream sends in several events', () => {
     );
   });
 
+  it('is separate for each block and each item', () => {
+    const text = (index: number, piece: string): JsonObject => ({
+      type: 'content_block_delta',
+      index,
+      delta: { type: 'text_delta', text: piece },
+    });
+    const input = (output_index: number, delta: string): JsonObject => ({
+      type: 'response.function_call_arguments.delta',
+      output_index,
+      delta,
+    });
+    for (const event of [text, input])
+      expect(
+        redactedAcross([event(0, '{"token":'), event(1, '"shown"'), event(0, '"hidden"}')], noSecrets),
+      ).toEqual([event(0, '{"token":'), event(1, '"shown"'), event(0, '"[REDACTED]"}')]);
+  });
+
   it('is separate for each choice and tool call', () => {
     const event = (choice: number, call: number, piece: string): JsonObject => ({
       choices: [{ index: choice, delta: { tool_calls: [{ index: call, function: { arguments: piece } }] } }],

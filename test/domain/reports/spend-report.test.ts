@@ -42,32 +42,28 @@ const sums = (tallies: readonly Tally[]) => ({
   ),
 });
 
+/** What a report has to say of these rows, in which each is one request. */
+const tallyOf = (rows: readonly Row[]) => ({
+  requestCount: rows.length,
+  spend: rows.reduce((sum, row) => (countsTowardSpend[row.pricingStatus] ? sum + row.cost : sum), 0n),
+  counts: Object.fromEntries(
+    statuses.map((status) => [status, rows.filter((row) => row.pricingStatus === status).length]),
+  ),
+});
+
 describe('the spend report', () => {
   it('has totals and breakdowns that add up to the ledger, with the spend of rows that count only', () => {
     fc.assert(
       fc.property(aLedger, ({ rows, usage }) => {
         const report = spendReport(window, usage);
-        const spend = rows.reduce(
-          (sum, { pricingStatus, cost }) => (countsTowardSpend[pricingStatus] ? sum + cost : sum),
-          0n,
-        );
-        expect(report.totals).toEqual({
-          requestCount: rows.length,
-          spend,
-          counts: Object.fromEntries(
-            statuses.map((status) => [
-              status,
-              rows.filter(({ pricingStatus }) => pricingStatus === status).length,
-            ]),
-          ),
-        });
+        expect(report.totals).toEqual(tallyOf(rows));
         for (const part of [report.daily, report.owners, report.models])
           expect(sums(part)).toEqual(report.totals);
       }),
     );
   });
 
-  it('has each day, owner and model once, with the request count of each day and owner', () => {
+  it('has each day, owner and model once, each with its own requests, spend and counts', () => {
     fc.assert(
       fc.property(aLedger, ({ rows, usage }) => {
         const { daily, owners, models } = spendReport(window, usage);
@@ -81,22 +77,20 @@ describe('the spend report', () => {
           '2028-03-01',
         ]);
         const textOf = (date: Date): string => date.toISOString().slice(0, 10);
-        for (const { day, requestCount } of daily)
-          expect(requestCount).toBe(
-            rows.filter(({ bucketStart }) => textOf(bucketStart) === textOf(day)).length,
-          );
+        for (const { day, ...tally } of daily)
+          expect(tally).toEqual(tallyOf(rows.filter((row) => textOf(row.bucketStart) === textOf(day))));
         const ownersOf = (all: readonly Pick<Row, 'ownerKind' | 'ownerId'>[]): readonly string[] =>
           all.map(({ ownerKind, ownerId }) => `${ownerKind} ${ownerId}`);
         expect(ownersOf(owners).toSorted()).toEqual([...new Set(ownersOf(rows))].toSorted());
-        for (const owner of owners)
-          expect(owner.requestCount).toBe(
-            rows.filter(
-              ({ ownerKind, ownerId }) => ownerKind === owner.ownerKind && ownerId === owner.ownerId,
-            ).length,
-          );
+        for (const { ownerKind, ownerId, ownerName, ...tally } of owners) {
+          const own = rows.filter((row) => row.ownerKind === ownerKind && row.ownerId === ownerId);
+          expect({ ownerName, ...tally }).toEqual({ ownerName: `name of ${ownerKind}`, ...tallyOf(own) });
+        }
         expect(models.map(({ modelKey }) => modelKey).toSorted()).toEqual(
           [...new Set(rows.map(({ modelKey }) => modelKey))].toSorted(),
         );
+        for (const { modelKey, ...tally } of models)
+          expect(tally).toEqual(tallyOf(rows.filter((row) => row.modelKey === modelKey)));
       }),
     );
   });
