@@ -1,35 +1,35 @@
 import type { McpPlace } from './mcp.ts';
 import type { ApiFamily } from '../../domain/routing/model.ts';
 
-/** Where an agent is sent, and what it is to work on. */
+/** The target of an agent, and its task. */
 export interface Place {
   /** The gateway, such as `http://127.0.0.1:1234`. */
   readonly url: string;
   readonly key: string;
   readonly model: string;
   readonly prompt: string;
-  /** The MCP servers that it is to know; `url` is whole. */
+  /** The MCP server that it uses; `url` is complete. */
   readonly mcp?: { readonly name: string; readonly url: string } | undefined;
 }
 
-/** How an agent is started: settings as files below its HOME, variables, and the words after its name. */
+/** How an agent is started: settings as files below its HOME, variables, and arguments. */
 export interface Launch {
   readonly files: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string>>;
   readonly args: readonly string[];
-  /** The words of commands of its own that are run first. */
+  /** The arguments of the agent's own commands that are run first. */
   readonly before?: readonly (readonly string[])[];
 }
 
-/** One way of an agent to speak to the gateway. */
+/** One API family in which an agent calls the gateway. */
 export interface Setup {
   readonly family: ApiFamily;
-  /** The harness that the gateway must make of its `User-Agent`. */
+  /** The harness that the gateway must derive from its `User-Agent`. */
   readonly harness: string;
   readonly launch: (place: Place) => Launch;
 }
 
-/** A coding agent as npm brings it. */
+/** A coding agent as npm installs it. */
 export interface Agent {
   readonly name: string;
   readonly package: string;
@@ -39,9 +39,9 @@ export interface Agent {
   /** Packages whose install scripts put the command in its place. */
   readonly installScripts: readonly string[];
   readonly setups: readonly Setup[];
-  /** A call of one of its own tools that reads a file, and runs without being asked about. */
+  /** A call of one of its own tools that reads a file, and runs without a confirmation. */
   readonly readFile: (file: string) => { readonly name: string; readonly arguments: object };
-  /** What it calls a tool of an MCP server before models; absent where it is not tried with one. */
+  /** The name of an MCP server's tool in its requests to models; absent if it is not tried with MCP. */
   readonly mcpTool?: (place: McpPlace) => string;
 }
 
@@ -73,7 +73,7 @@ const claudeCode: Agent = {
           DISABLE_TELEMETRY: '1',
           DISABLE_ERROR_REPORTING: '1',
           DISABLE_AUTOUPDATER: '1',
-          // Else a model must search for the tools of MCP servers before they are offered to it.
+          // Otherwise a model must search for the tools of MCP servers before they are offered to it.
           ...(mcp === undefined ? {} : { ENABLE_TOOL_SEARCH: 'false' }),
         },
         args: [
@@ -94,7 +94,7 @@ const codex: Agent = {
   version: '0.169.0',
   command: 'codex',
   installScripts: [],
-  // In a namespace, `mcp__<name>`.
+  // The tool is in a namespace, `mcp__<name>`.
   mcpTool: ({ tool }) => tool,
   readFile: (file) => ({ name: 'exec_command', arguments: { cmd: `cat '${file}'` } }),
   setups: [
@@ -128,7 +128,7 @@ ${mcp === undefined ? '' : `\n[mcp_servers.${mcp.name}]\nurl = "${mcp.url}"\nbea
   ],
 };
 
-/** opencode takes the family from the provider's package. */
+/** opencode derives the family from the provider's package. */
 const opencodeSetup = (family: ApiFamily, npm: string): Setup => ({
   family,
   harness: 'opencode',
@@ -148,7 +148,7 @@ const opencodeSetup = (family: ApiFamily, npm: string): Setup => ({
           ? {}
           : {
               mcp: {
-                // The name of the server and of its tool have one `_` between them: so there are two.
+                // The agent puts one `_` between the names of server and tool; this makes it two.
                 [`${mcp.name}_`]: {
                   type: 'remote',
                   url: mcp.url,
@@ -184,7 +184,7 @@ const opencode: Agent = {
   ],
 };
 
-/** Qwen Code takes the family from its authentication type; its messages mode calls itself Claude Code 0.x. */
+/** Qwen Code derives the family from its authentication type; messages mode identifies as Claude Code 0.x. */
 const qwenSetup = (
   family: ApiFamily,
   authType: string,
@@ -221,5 +221,5 @@ const qwenCode: Agent = {
   ],
 };
 
-/** The agents that are tried, at the versions that they were tried with. */
+/** The agents that are tried, with the tested versions. */
 export const agents: readonly Agent[] = [claudeCode, codex, opencode, qwenCode];

@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { describe, expect, it } from '@jest/globals';
 import { execute, type Terms } from './execute.ts';
 
-/** A command that goes on without end. */
+/** A command that never ends. */
 const endless = ['-e', 'setInterval(() => undefined, 1000)'];
 
 const terms: Terms = {
@@ -14,8 +14,8 @@ const terms: Terms = {
   signal: new AbortController().signal,
 };
 
-describe('the time that a coding agent has', () => {
-  it('runs from its first call on, not from its start', async () => {
+describe('the time limit of a coding agent', () => {
+  it('counts from its first call, not from its start', async () => {
     const begins = Date.now() + 1000;
     const ended = await execute(process.execPath, endless, {
       ...terms,
@@ -25,7 +25,7 @@ describe('the time that a coding agent has', () => {
     expect(ended.ms).toBeGreaterThan(1050);
   });
 
-  it('is over where it makes no call', async () => {
+  it('ends after `beginMaxMs` if it makes no call', async () => {
     const ended = await execute(process.execPath, endless, { ...terms, beginMaxMs: 300 });
     expect(ended.timedOut).toBe(true);
   });

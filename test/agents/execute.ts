@@ -9,29 +9,29 @@ export interface Ended {
   readonly ms: number;
 }
 
-/** Characters of each output that are kept: far more than an agent prints in one turn. */
+/** Maximum number of characters kept of each output: far more than an agent prints in one turn. */
 const outputMaxChars = 1_000_000;
 
-/** Milliseconds between the request to end and the end. */
+/** Milliseconds between SIGTERM and SIGKILL. */
 const graceMs = 3000;
 
-/** Milliseconds between two looks at the clock. */
+/** Milliseconds between two checks of the time limits. */
 const lookMs = 100;
 
-/** Where a command runs, and how long it may. */
+/** Where a command runs, and its time limits. */
 export interface Terms {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Milliseconds that it has to begin. */
+  /** Milliseconds that it has until it begins. */
   readonly beginMaxMs: number;
-  /** Whether it has begun with what is looked at. */
+  /** Whether it has begun, for example made its first call. */
   readonly hasBegun: () => boolean;
-  /** Milliseconds that it has from then on: a busy machine takes long to start it. */
+  /** Milliseconds that it has after that: the start is excluded, since it takes long on a busy machine. */
   readonly maxMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Runs a command to its end or its time limit; whatever it started ends with it. */
+/** Runs a command to its end or its time limit; the processes that it started end with it. */
 export function execute(
   command: string,
   args: readonly string[],
@@ -40,7 +40,7 @@ export function execute(
   return new Promise((resolve, reject) => {
     const startedAt = Date.now();
     let begunAt: number | undefined;
-    // A process group of its own, so that nothing of it is left behind.
+    // It has its own process group, so that all of its processes can be ended.
     const child = spawn(command, args, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
     const printed = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr'] as const)
@@ -78,7 +78,7 @@ function endGroup(pid: number | undefined, how: NodeJS.Signals): void {
   try {
     process.kill(-pid, how);
   } catch (error) {
-    // It has ended already.
+    // ESRCH: the group has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

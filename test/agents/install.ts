@@ -6,21 +6,21 @@ import type { Agent } from './agents.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** Where commands of the project's own packages are, its Node among them. */
+/** The folder with the commands of the project's own packages, including its Node. */
 export const projectCommands = path.join(root, 'node_modules', '.bin');
 
-/** Agents are kept here from one try to the next; git does not see it. */
+/** Agents are kept here between runs; git ignores the folder. */
 const cache = path.join(root, '.gateway', 'agents');
 
-/** What installing an agent came to: its command, or why there is none. */
+/** The result of installing an agent: its command, or the reason of the failure. */
 export type Installed =
   | { readonly kind: 'installed'; readonly command: string }
   | { readonly kind: 'failed'; readonly why: string };
 
-/** Milliseconds for npm to bring one agent: the largest is a binary of 400 MB. */
+/** Milliseconds for npm to install one agent: the largest is a binary of 400 MB. */
 const installMaxMs = 300_000;
 
-/** Has npm bring an agent's package into the cache, unless that very version is there already. */
+/** Installs an agent's package into the cache with npm, unless the same version is already there. */
 export async function installAgent(agent: Agent): Promise<Installed> {
   const folder = path.join(cache, agent.name);
   const installed: Installed = {
@@ -38,7 +38,7 @@ export async function installAgent(agent: Agent): Promise<Installed> {
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   const steps = [
     () => npm(['install', '--ignore-scripts', ...quiet, wanted], folder, {}),
-    // Install scripts run the agent, and it would write into the user's HOME.
+    // Install scripts run the agent, which would write into the user's HOME.
     () => npm(['rebuild', ...quiet], folder, { HOME: home }),
   ];
   for (const step of steps) {
@@ -49,7 +49,7 @@ export async function installAgent(agent: Agent): Promise<Installed> {
   return installed;
 }
 
-/** Runs the npm that runs this script, or else the one on PATH, on the project's Node: older ones get older agents. */
+/** Runs the current npm, or else the one on PATH, on the project's Node: an older Node gets older agents. */
 function npm(
   args: readonly string[],
   cwd: string,

@@ -1,2 +1,2 @@
-/** What stands in the note, and nowhere else. */
+/** The text of the note, which is in no other place. */
 export const marker = 'violet-harbour-7313';

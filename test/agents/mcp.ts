@@ -2,13 +2,13 @@ import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { type RunningServer, sdkServer } from '../support/mcp-servers.ts';
 import { marker } from './marker.ts';
 
-/** The server's id in the configuration, and its one tool. */
+/** The server's id in the configuration, and the name of its only tool. */
 export const serverId = 'files';
 export const toolName = 'read_note';
 
 /** Where an agent finds the tool. */
 export interface McpPlace {
-  /** What the agent calls the server. */
+  /** The server's name in the agent's settings. */
   readonly name: string;
   /** Below the gateway's address. */
   readonly path: string;
@@ -16,7 +16,7 @@ export interface McpPlace {
   readonly tool: string;
 }
 
-/** The path of the one server, and that of all servers as one. */
+/** The path of the one server, and the path of the union of all servers. */
 export const alone: McpPlace = { name: serverId, path: `/mcp/${serverId}`, tool: toolName };
 export const union: McpPlace = { name: 'gateway', path: '/mcp', tool: `${serverId}__${toolName}` };
 

@@ -1,4 +1,4 @@
-// npm run try:agents: real coding agents against a gateway before the simulated upstream.
+// npm run try:agents: real coding agents against a gateway in front of the simulated upstream.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
@@ -34,14 +34,14 @@ const note = (line: string): void => void process.stderr.write(`${line}\n`);
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
 
-/** Claude Code asks for other things of a model that it knows. */
+/** Claude Code sends different requests to a model that it knows. */
 const modelOf = (agent: Agent, scenario: Scenario, id: string): string =>
   agent.name === 'claude-code' && scenario.name === 'text' ? 'claude-sonnet-4-5' : id;
 
 /** Milliseconds that an agent has until its first call. */
 const beginMaxMs = 60_000;
 
-/** What an agent asks for where there is no such model. */
+/** The model that an agent requests in a scenario with an unknown model. */
 const noModel = 'no-such-model';
 
 function planRuns(folder: string): readonly Run[] {
@@ -77,7 +77,7 @@ function planRuns(folder: string): readonly Run[] {
     );
 }
 
-/** The agent sees nothing of this process's environment but where the system's own commands are. */
+/** The agent gets nothing of this process's environment except the path of the system's own commands. */
 const environment = (home: string): Record<string, string> => ({
   PATH: `${projectCommands}${path.delimiter}${process.env['PATH']}`,
   HOME: home,
@@ -101,7 +101,7 @@ const lineOf = ({ agent, setup, scenario }: Run, rest: Line): Line => [
   ...rest,
 ];
 
-/** Where the agent is sent: with a key that is nobody's and a model that there is not, where its scenario has none. */
+/** The agent's target: with an unknown key or an unknown model if its scenario has none. */
 const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt, mcp } }: Run, url: string): Place => ({
   url,
   key: hasKey ? key : aKey(),
@@ -110,7 +110,7 @@ const placeOf = ({ key, model, scenario: { hasKey, hasModel, prompt, mcp } }: Ru
   mcp: mcp === undefined ? undefined : { name: mcp.name, url: `${url}${mcp.path}` },
 });
 
-/** Puts files and settings in their places, and runs the agent's own commands before it and then the agent. */
+/** Writes the files and settings, then runs the agent's own preparing commands, then the agent. */
 async function launched(run: Run, command: string, stage: Stage, since: number): Promise<Ended> {
   const { setup, scenario, home, work } = run;
   const { files, env, args, before = [] } = setup.launch(placeOf(run, stage.url));
@@ -157,7 +157,7 @@ async function perform(run: Run, command: string, stage: Stage): Promise<{ line:
   };
 }
 
-/** Equal calls together, such as `2 × 200 success chat_completions stream opencode`. */
+/** Equal calls, counted, such as `2 × 200 success chat_completions stream opencode`. */
 function counted(calls: readonly SeenCall[]): string {
   const counts = new Map<string, number>();
   for (const { status, outcome, error, family, stream, harness } of calls) {

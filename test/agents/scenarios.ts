@@ -4,10 +4,10 @@ import { marker } from './marker.ts';
 import { alone, type McpPlace, serverId, toolName, union } from './mcp.ts';
 import type { SeenCall, SeenInvocation } from './stage.ts';
 
-/** What is told about a run that has ended. */
+/** The data about a run that has ended. */
 export interface Outcome {
   readonly ended: Ended;
-  /** What the agent said to its user, without colours and around it no white space. */
+  /** The agent's output to its user, without colours and surrounding white space. */
   readonly text: string;
   readonly calls: readonly SeenCall[];
   /** The records of calls of MCP tools. */
@@ -15,37 +15,37 @@ export interface Outcome {
   readonly setup: Setup;
 }
 
-/** A situation that agents are put into. */
+/** A situation in which agents are tried. */
 export interface Scenario {
   readonly name: string;
   readonly prompt: string;
-  /** What the simulated upstream is told to do, as `x-simulate` has it; `file` is where the note lies. */
+  /** The directives of the simulated upstream, as in `x-simulate`; `file` is the path of the note. */
   readonly simulate: (agent: Agent, file: string) => Readonly<Record<string, string>>;
   /** The hard budget of the run's owner, in 1/10000 USD. */
   readonly budget: number;
-  /** Milliseconds that an agent has from its first call on. */
+  /** Milliseconds that an agent has from its first call. */
   readonly maxMs: number;
-  /** Whether an agent may still be at it when its time is over: it has claimed nothing that is not so. */
+  /** Whether an agent may still be running when its time is over: it has then made no false claim. */
   readonly mayGoOn: boolean;
-  /** Whether the agent has the owner's key, or one that nobody has: those calls leave no row. */
+  /** Whether the agent has the owner's key, or an unknown one, whose calls have no row. */
   readonly hasKey: boolean;
-  /** Whether there is the model that the agent asks for. */
+  /** Whether the model that the agent requests exists. */
   readonly hasModel: boolean;
-  /** Where the agent finds an MCP server; absent: it knows of none. */
+  /** Where the agent finds an MCP server; absent: it has none. */
   readonly mcp?: McpPlace;
-  /** Why the run failed; nothing when it passed. */
+  /** The reasons why the run failed; empty if it passed. */
   readonly faults: (outcome: Outcome) => readonly string[];
 }
 
 const unless = (holds: boolean, otherwise: string): readonly string[] => (holds ? [] : [otherwise]);
 
-/** The simulated answers, from their first word to their last character. */
+/** The simulated answers, complete from the first word to the last character. */
 const wholeText = /This is a simulated answer; no model was asked\. .*"\.$/s;
 
 const endedWell = ({ ended }: Outcome): readonly string[] =>
   unless(ended.timedOut || ended.code === 0, `exit code ${ended.code}`);
 
-/** Every call is of the agent's family, known by its harness, and kept once in the request log. */
+/** Every call has the agent's family and harness, and exactly one request-log row. */
 const wellKnown = ({ calls, setup }: Outcome): readonly string[] => [
   ...unless(calls.length > 0, 'the gateway saw no call'),
   ...unless(
@@ -62,7 +62,7 @@ const wellKnown = ({ calls, setup }: Outcome): readonly string[] => [
   ),
 ];
 
-/** What is answered is also accounted for. */
+/** Every call succeeds, and is priced. */
 const allServed = ({ calls }: Outcome): readonly string[] => [
   ...unless(
     calls.every(({ outcome }) => outcome === 'success'),
@@ -74,18 +74,18 @@ const allServed = ({ calls }: Outcome): readonly string[] => [
   ),
 ];
 
-/** Ample for what a run costs: five dollars. */
+/** More than a run costs: five dollars. */
 const ample = 50_000;
 
 const runMaxMs = 60_000;
 
-/** Agents that do not give up at a refusal ask again without end; what they do is plain by then. */
+/** Agents that do not give up at a refusal retry for ever; this time is enough to see it. */
 const refusedMaxMs = 15_000;
 
-/** It asks with growing pauses after every 429, whatever its headers and its code say. */
+/** This harness retries with growing pauses after every 429, regardless of headers and code. */
 const goesByStatus = 'opencode';
 
-/** Whatever the agent makes of it, it must not give a cut text for an answer. */
+/** However the agent handles the fault, it must not present a truncated text as an answer. */
 const fault = (name: string, simulate: Readonly<Record<string, string>>): Scenario => ({
   name,
   prompt: 'Say hello.',
@@ -116,13 +116,13 @@ interface Refused {
   readonly status: number;
   /** The gateway's code. */
   readonly error: string;
-  /** What the agent tells its user. */
+  /** The agent's message to its user. */
   readonly words: RegExp;
-  /** Calls, of which one may be for a title. */
+  /** The number of calls, one of which may be for a title. */
   readonly atMost: number;
 }
 
-/** What the same request cannot get past: the agent stops asking, says why, and exits. */
+/** A refusal that the same request would get again: the agent stops, reports the reason, and exits. */
 const refusal = (
   name: string,
   { simulate = {}, budget = ample, hasKey = true, hasModel = true, status, error, words, atMost }: Refused,
@@ -156,7 +156,7 @@ const refusal = (
   },
 });
 
-/** The model calls a tool that reads the note, and is sent what it read. */
+/** The model calls a tool that reads the note, and the agent sends it the result. */
 const tool = (name: string, more: Readonly<Record<string, string>>): Scenario => ({
   name,
   prompt: 'What does the note say?',
@@ -208,7 +208,7 @@ const mcpTool = (name: string, place: McpPlace): Scenario => ({
   ],
 });
 
-/** Everything that each agent is put through. */
+/** All scenarios that each agent runs. */
 export const scenarios: readonly Scenario[] = [
   {
     name: 'text',
@@ -227,15 +227,15 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   tool('tool', {}),
-  // The agent sends the reasoning back beside the result, in whatever form it got it.
+  // The agent sends the reasoning back beside the result, in the form in which it received it.
   tool('reasoning', { reasoning: 'on' }),
   mcpTool('mcp server', alone),
   mcpTool('mcp union', union),
-  // The connection to the upstream breaks in mid-stream, and in the middle of a whole answer.
+  // The connection to the upstream breaks mid-stream, and in the middle of a non-streamed answer.
   fault('break', { break: '4' }),
-  // The stream ends without a finish; whoever asks again without a stream gets the whole answer.
+  // The stream ends without a finish; an agent that retries without a stream gets the complete answer.
   fault('no finish', { 'no-finish': 'on', 'no-done': 'on' }),
-  // Codex asks as often as its `request_max_retries` says, whatever the status.
+  // Codex repeats the request `request_max_retries` times, regardless of the status.
   refusal('bad key', { hasKey: false, status: 401, error: 'invalid_api_key', words: /key/i, atMost: 3 }),
   refusal('budget', {
     budget: 0,
@@ -251,7 +251,7 @@ export const scenarios: readonly Scenario[] = [
     words: /there is no model|does not exist|not found|issue with the selected model/i,
     atMost: 2,
   }),
-  // The first answer alone costs more than there is: it streams to its last word, and ends with the refusal.
+  // The first answer alone exceeds the budget: it streams to its last word, and ends with the refusal.
   refusal('blocked', {
     simulate: { 'prompt-tokens': '1000000' },
     budget: 1000,
@@ -260,7 +260,7 @@ export const scenarios: readonly Scenario[] = [
     words: /quota exceeded/i,
     atMost: 1,
   }),
-  // Agents that know the code shorten the conversation and ask again.
+  // Agents that know the code shorten the conversation and retry.
   refusal('context window', {
     simulate: { status: '400', code: 'context_length_exceeded', message: 'The messages are too long.' },
     status: 400,

@@ -8,7 +8,7 @@ import { startSimulatedUpstream } from '../../tools/simulated-upstream/server.ts
 import { startCommand } from '../e2e/processes.ts';
 import { noteServer, serverId } from './mcp.ts';
 
-/** What the gateway is told of one run: its key is its own, so that its calls are. */
+/** The gateway's configuration of one run: it has a key of its own, so that its calls can be identified. */
 export interface Part {
   readonly id: string;
   readonly key: string;
@@ -19,7 +19,7 @@ export interface Part {
   readonly budget: number;
 }
 
-/** A call as the gateway's log line and its request-log row tell of it. */
+/** A call, from the gateway's log line and its request-log row. */
 export interface SeenCall {
   readonly family: string;
   readonly stream: boolean;
@@ -27,12 +27,12 @@ export interface SeenCall {
   readonly outcome: string;
   readonly error: string | undefined;
   readonly pricing: string | undefined;
-  /** How many request-log rows it has left. */
+  /** The number of its request-log rows. */
   readonly rows: number;
   readonly harness: string | undefined;
   readonly userAgent: string | undefined;
   readonly invokedTools: number | undefined;
-  /** How many MCP servers it refers to. */
+  /** The number of MCP servers that it refers to. */
   readonly mcpServers: number | undefined;
 }
 
@@ -44,15 +44,15 @@ export interface SeenInvocation {
   readonly error: string | undefined;
 }
 
-/** A gateway as `gateway serve` starts it, before the simulated upstream and on a PostgreSQL of its own. */
+/** A gateway as `gateway serve` starts it, in front of the simulated upstream, with its own PostgreSQL. */
 export interface Stage {
   readonly url: string;
-  /** The calls of one run, in their order; waits until no more come. */
+  /** The calls of one run, in their order; waits until no further call arrives. */
   readonly callsOf: (id: string) => Promise<readonly SeenCall[]>;
   readonly invocationsOf: (id: string) => Promise<readonly SeenInvocation[]>;
-  /** The same of the run that is going on, which began after so many lines, where its key is nobody's. */
+  /** The calls of the current run, which started after so many lines, if its key is unknown. */
   readonly strangersCalls: (since: number) => Promise<readonly SeenCall[]>;
-  /** How many lines there are of requests. */
+  /** The number of log lines of requests. */
   readonly lines: () => number;
   readonly stop: () => Promise<void>;
 }
@@ -83,7 +83,7 @@ const configFor = (upstreamUrl: string, mcpUrl: string, parts: readonly Part[]) 
   api_keys: parts.map(({ id, key }) => ({ name: id, owner: `user:${id}@example.com`, value: key })),
 });
 
-/** Starts everything below `folder`; what has been started is stopped again when something else cannot be. */
+/** Starts everything below `folder`; if one part cannot start, the started parts are stopped again. */
 export async function setStage(folder: string, parts: readonly Part[]): Promise<Stage> {
   const stack = new AsyncDisposableStack();
   try {
@@ -195,7 +195,7 @@ const seenCall = (line: Readonly<Record<string, unknown>>, rows: readonly Row[])
   mcpServers: rows[0]?.referenced_mcp_server_count ?? undefined,
 });
 
-/** The gateway's log lines about requests; the last line may not be whole yet. */
+/** The gateway's log lines about requests; the last line may not be complete yet. */
 const requestLines = (output: string): readonly Record<string, unknown>[] =>
   output
     .split('\n')

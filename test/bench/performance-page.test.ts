@@ -15,7 +15,7 @@ describe('docs/performance.md', () => {
     expect(withTables(page, results)).toBe(page);
   });
 
-  it('has a table for each scenario, one of memory, and says how the figures were taken', async () => {
+  it('has one place for the table of each scenario, for memory and for the conditions', async () => {
     const named = [...(await pageText()).matchAll(/<!-- bench: ([\w-]+) -->/g)].map(([, name]) => name);
     const wanted = ['conditions', 'memory', ...scenarios.map(({ name }) => name)];
     expect(new Set(named)).toEqual(new Set(wanted));

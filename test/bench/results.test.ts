@@ -9,7 +9,7 @@ const taken = (side: Taken['side'], ...cpu: readonly number[]): Taken => ({
 });
 const small = { name: 'small', measures: ['cpu', 'database'] } as const;
 
-describe('what the rounds of a bench come to', () => {
+describe('the results of the rounds of a bench', () => {
   const bare = taken('bare proxy', 10, 20, 40);
   const full = taken('full', 20, 20, 160);
   const peer = taken('portkey', 40, 200, 320);
@@ -25,21 +25,21 @@ describe('what the rounds of a bench come to', () => {
     });
   });
 
-  it('compare nothing with what is measured beside the sides', () => {
+  it('have no ratios for a measurement that is not of a side', () => {
     const commit: Taken = { side: 'a commit', samples: [{ p50: 0.25 }, { p50: 0.125 }] };
     expect(resultOf({ name: 'steady', measures: ['p50', 'p99'] }, [], [commit], undefined).sides).toEqual([
       { side: 'a commit', p50: { median: 0.25, rounds: [0.25, 0.125] } },
     ]);
   });
 
-  it('tell the part of the values that lies below a percentile', () => {
+  it('have percentiles by rank, from the smallest value at 0 to the largest at 1', () => {
     const values = Array.from({ length: 100 }, (_, index) => 100 - index);
     expect([0, 0.5, 0.99, 1].map((part) => percentile(values, part))).toEqual([1, 51, 100, 100]);
   });
 });
 
 describe('the load of a scenario', () => {
-  it('follows the scale, and keeps all of its callers', () => {
+  it('is scaled, but keeps all callers, with at least one request for each', () => {
     expect(scaled({ callers: 32, requests: 4000 }, 0.5)).toEqual({ callers: 32, requests: 2000 });
     expect(scaled({ callers: 32, requests: 4000 }, 0.001)).toEqual({ callers: 32, requests: 32 });
     expect(scaled({ perSecond: 300, seconds: 4 }, 0.5)).toEqual({ perSecond: 300, seconds: 2 });

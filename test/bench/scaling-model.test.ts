@@ -23,13 +23,13 @@ const run = (changed: Partial<Deployment> = {}, with_: Partial<Costs> = {}) =>
   simulated({ ...deployment, ...changed }, { ...costs, ...with_ }, 1, 1);
 
 describe('the simulation of many machines', () => {
-  it('takes of a request that nobody is beside what its statements take, the commit and the network', () => {
+  it('gives a lone request the latency of its statements, the commit and the network', () => {
     const { p50, served, batch } = run({ perSecond: 20 });
     expect(p50).toBeCloseTo((100 + 10 + 500 + 100 + 200 + 2 * 200) / 1000, 3);
     expect([served, batch]).toEqual([1, 1]);
   });
 
-  it('uses the CPU that its batches take, and no more than there is', () => {
+  it('uses the CPU time of its batches, less than is available, and serves every request', () => {
     const { cores, batch, busiest, served } = run();
     const admission = 110;
     expect(cores).toBeGreaterThan((2000 * (admission / 4 + 500 / batch + 100)) / 1e6);
@@ -38,14 +38,14 @@ describe('the simulation of many machines', () => {
     expect(served).toBe(1);
   });
 
-  it('has larger batches, and later answers, where there are fewer cores', () => {
+  it('has larger batches and a higher latency with fewer cores', () => {
     const few = run({ coresPerNode: 1, nodes: 1, shardsPerNode: 4 });
     const many = run();
     expect(few.batch).toBeGreaterThan(many.batch);
     expect(few.p50).toBeGreaterThan(many.p50);
   });
 
-  it('bounds one owner by its lock, whatever the number of nodes; parts of it, or one replica, are served', () => {
+  it('limits a hot owner by its lock; dividing the owner, or sending it to one replica, lowers its p99 latency', () => {
     const hot = { exponent: 1.6, perSecond: 4000, replicas: 32, nodes: 8, coresPerNode: 8 };
     const alone = run(hot);
     const divided = run({ ...hot, hotOwnerParts: 16 });
@@ -55,7 +55,7 @@ describe('the simulation of many machines', () => {
     expect(divided.hotServed).toBe(1);
   });
 
-  it('is the same for the same seed', () => {
+  it('has the same result for the same seed', () => {
     expect(run()).toEqual(run());
   });
 });

@@ -12,7 +12,7 @@ afterAll(async () => {
 });
 
 describe('a side of the bench', () => {
-  it.each(['bare proxy', 'full'] as const)('is measured: %s', async (name) => {
+  it.each(['bare proxy', 'full'] as const)('is measured, with all figures positive: %s', async (name) => {
     const side = await stage.side(name);
     if (small === undefined) throw new Error('there are no scenarios');
     const sample = await side.sample(small, 0.01);

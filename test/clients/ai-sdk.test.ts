@@ -33,7 +33,7 @@ import {
   toolNames,
 } from './scenario.ts';
 
-// The library prints hints about models that it does not know.
+// The library prints hints about unknown models.
 Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 const scenario = clientScenario();
@@ -53,16 +53,16 @@ const compatible = (key: Refusal['key']) =>
 interface Family {
   readonly family: string;
   readonly model: (id: string, key?: Refusal['key']) => LanguageModel;
-  /** Whether the library shows reasoning of this family at all. */
+  /** Whether the library returns reasoning of this family at all. */
   readonly showsReasoning: boolean;
   /**
-   * Whether the library takes a tool call that an error cut off for a finished one. It does not run it, since its
-   * input cannot be read, but tells the model so in another request.
+   * Whether the library treats a tool call that an error cut off as finished. It does not run the tool, since
+   * its input cannot be parsed, but reports this to the model in another request.
    */
   readonly asksAgain: boolean;
-  /** The messages that the upstream got, where they are. */
+  /** The member of the upstream body that holds the messages. */
   readonly messages: 'messages' | 'input';
-  /** Our code in an error, as the library has it. */
+  /** The gateway's code in an error of the library. */
   readonly codeOf: (error: APICallError) => unknown;
 }
 
@@ -99,7 +99,7 @@ const families: readonly Family[] = [
     showsReasoning: true,
     asksAgain: false,
     messages: 'messages',
-    // The library keeps type and message alone.
+    // The library keeps only the type and the message.
     codeOf: ({ responseBody }) =>
       (JSON.parse(responseBody ?? '') as { error: { details: { error_code: unknown } } }).error.details
         .error_code,
@@ -134,7 +134,7 @@ describe.each(families)(
         ]),
       );
 
-    /** What a stream comes to: its parts, the error that it tells or throws, and how it says it finished. */
+    /** The outcome of a stream: its parts, the error that it reports or throws, and its finish reason. */
     const watched = async (options: Parameters<typeof streamText>[0]) => {
       const parts: string[] = [];
       let text = '';
@@ -170,7 +170,7 @@ describe.each(families)(
       );
     }
 
-    it('gets a whole answer: text, usage, our request id', async () => {
+    it('receives a non-streamed answer with text, usage and its request id, and one priced ledger row', async () => {
       const answer = await generateText({
         ...ask('fast'),
         prompt: hello,
@@ -184,7 +184,7 @@ describe.each(families)(
       expect(ledger).toMatchObject([{ pricing_status: 'priced', total_tokens: '22' }]);
     });
 
-    it('gets the same from a stream', async () => {
+    it('receives text and usage from a stream, and one priced ledger row', async () => {
       const answer = streamText({
         ...ask('counted'),
         prompt: hello,
@@ -205,7 +205,7 @@ describe.each(families)(
       ['tools', 'streamed', ['weather']],
       ['parallel', 'whole', ['weather', 'time']],
       ['parallel', 'streamed', ['weather', 'time']],
-    ])('runs tools by itself: %s, %s', async (name, how, expected) => {
+    ])('runs tools, and sends each call and result upstream: %s, %s', async (name, how, expected) => {
       const ran: string[] = [];
       const options = { ...ask(name), prompt: hello, tools: tools(ran), stopWhen: stepCountIs(3) };
       const answer = how === 'whole' ? await generateText(options) : streamText(options);
@@ -223,7 +223,7 @@ describe.each(families)(
       for (const each of expected) expect(sent).toContain(resultOf(each));
     });
 
-    it(`${showsReasoning ? 'shows reasoning' : 'hides reasoning, as it does of its own accord,'} apart from the text`, async () => {
+    it(`${showsReasoning ? 'returns reasoning' : 'returns no reasoning, since the library ignores it,'} beside the text`, async () => {
       const expected = showsReasoning ? simulatedReasoning : undefined;
       const whole = await generateText({ ...ask('reasoning'), prompt: hello });
       expect([whole.reasoningText, whole.text]).toEqual([expected, answerTo(hello)]);
@@ -233,7 +233,7 @@ describe.each(families)(
         expect((await streamed.usage).outputTokenDetails.reasoningTokens).toBeGreaterThan(0);
     });
 
-    it('says its system prompt and shows images', async () => {
+    it('sends a system prompt and an image, which arrive upstream', async () => {
       const answer = await generateText({
         ...ask('fast'),
         system: 'Be brief.',
@@ -253,19 +253,19 @@ describe.each(families)(
       expect(JSON.stringify(second)).toContain(JSON.stringify(pixelUrl));
     });
 
-    it('gets an answer that follows its schema', async () => {
+    it('parses an answer that follows its schema, which is sent as `json_schema`', async () => {
       const answer = await generateText({
         ...ask('schema'),
         prompt: hello,
         output: Output.object({ schema: z.object({ city: z.string(), degrees: z.number() }) }),
-        // Of models that it does not know the library believes that they need a tool for it.
+        // The library would use a tool for the output of an unknown model.
         providerOptions: { anthropic: { structuredOutputMode: 'outputFormat' } },
       });
       expect(answer.output).toEqual(place);
       expect(JSON.stringify(scenario.sent())).toContain('"type":"json_schema"');
     });
 
-    it.each(refusals)('has an API call error with status $status for $what ($code)', async (refusal) => {
+    it.each(refusals)('reports an API call error with status $status for $what ($code)', async (refusal) => {
       const options = { ...ask(refusal.model, refusal.key), prompt: hello };
       await expectRefused(await reasonOf(generateText(options)), refusal);
       const { error, finished } = await watched(options);
@@ -274,7 +274,7 @@ describe.each(families)(
       expect(scenario.seen).toHaveLength(refusal.code === 'upstream_error' ? 2 : 0);
     });
 
-    it.each(midStream)('has an error when the upstream fails in the middle: %s', async (name, message) => {
+    it.each(midStream)('reports an error when the upstream fails mid-stream: %s', async (name, message) => {
       const requestId = id(`midway-${name}`);
       const { parts, text, error, finished } = await watched({
         ...ask(name),
@@ -288,7 +288,7 @@ describe.each(families)(
       await scenario.expectFailedRow(requestId, message);
     });
 
-    it('never runs a tool whose call was broken off', async () => {
+    it('never runs a tool if the upstream fails before the end of its call', async () => {
       const ran: string[] = [];
       const { error, finished } = await watched({
         ...ask('tools-fall-over'),
@@ -302,7 +302,7 @@ describe.each(families)(
       expect(scenario.seen).toHaveLength(asksAgain ? 2 : 1);
     });
 
-    it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+    it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
       const leaving = new AbortController();
       const answer = streamText({
         ...ask('endless'),
@@ -320,7 +320,7 @@ describe.each(families)(
       expect(parts).not.toContain('finish');
     });
 
-    it('cancels the upstream when it is aborted before anything was answered', async () => {
+    it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
       const leaving = new AbortController();
       const call = generateText({
         ...ask('silent'),
@@ -337,7 +337,7 @@ describe.each(families)(
 );
 
 describe('the AI SDK', () => {
-  it('has an error for a lone response.failed of the upstream', async () => {
+  it('reports an error for a lone `response.failed` of the upstream', async () => {
     const answer = streamText({
       model: createOpenAI(settings('good')).responses('failed'),
       prompt: hello,
@@ -349,13 +349,13 @@ describe('the AI SDK', () => {
     expect(await answer.finishReason).toBe('error');
   });
 
-  it('waits as long as the upstream says in retry-after before it tries again', async () => {
+  it('waits for the time in the upstream’s `retry-after` before it retries', async () => {
     const { value, ms, allMs } = await timed(() =>
       reasonOf(generateText({ model: compatible('good')('limited-briefly'), prompt: hello, maxRetries: 1 })),
     );
     expect(RetryError.isInstance(value)).toBe(true);
     expect(scenario.seen).toHaveLength(2);
-    // Left to itself the library waits two seconds.
+    // Without the header the library waits two seconds.
     expect(allMs).toBeGreaterThanOrEqual(790);
     expect(ms).toBeLessThan(2000);
   });
@@ -363,7 +363,7 @@ describe('the AI SDK', () => {
   it.each([
     ['@ai-sdk/openai', () => createOpenAI(settings('good')).embedding('fast')],
     ['@ai-sdk/openai-compatible', () => compatible('good').embeddingModel('fast')],
-  ])('embeds texts, in order: %s', async (_, model) => {
+  ])('embeds texts in order, with usage: %s', async (_, model) => {
     const { embeddings, usage } = await embedMany({ model: model(), values: [hello, 'Good-bye', hello] });
     expect(embeddings.map((vector) => vector.length)).toEqual([8, 8, 8]);
     expect(embeddings[0]).toEqual(embeddings[2]);

@@ -12,12 +12,12 @@ interface Line {
   readonly Sdk: Sdk;
   readonly betaZodTool: typeof betaZodTool1;
   readonly zodOutputFormat: typeof zodOutputFormat1;
-  /** The header that the key comes in. */
+  /** The header that carries the key. */
   readonly auth: string;
   readonly version: string;
 }
 
-/** The two lines of one library, which share the interface that is used here. */
+/** The two release lines of the library, which share the interface that is used here. */
 export const lines: readonly Line[] = [
   {
     line: '1.x',

@@ -64,7 +64,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(logs).toMatchObject(code === 'invalid_api_key' ? [] : [{ status_code: status, error_code: code }]);
   }
 
-  it('gets a whole answer: text, usage, the model it asked for, our request id', async () => {
+  it('receives a non-streamed message with text, usage, the requested model and its request id', async () => {
     const message = await client().messages.create(
       { model: 'fast', max_tokens, messages: user },
       named('whole'),
@@ -89,7 +89,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     ]);
   });
 
-  it('authenticates in its own way, of which nothing goes upstream', async () => {
+  it('authenticates with its own headers, none of which is sent upstream', async () => {
     let sent: Headers | undefined;
     const watching = new Sdk({
       baseURL: scenario.url(),
@@ -107,7 +107,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(scenario.seen[0]?.headers.authorization).toBe('Bearer upstream-token-0123456789');
   });
 
-  it('assembles the same message from a stream, with usage', async () => {
+  it('assembles a message with text and usage from a stream, and one priced ledger row', async () => {
     const stream = client().messages.stream(
       { model: 'counted', max_tokens, messages: user },
       named('streamed'),
@@ -128,7 +128,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     ]);
   });
 
-  it('reads a stream event by event: message_start with no output, blocks, message_delta, message_stop', async () => {
+  it('receives stream events in order: message_start with no output tokens, blocks, message_delta, message_stop', async () => {
     const stream: Stream = await client().messages.create({
       model: 'counted',
       max_tokens,
@@ -151,7 +151,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     ]);
   });
 
-  it('gets a stream without usage from an upstream that tells none: zeros, and nothing is estimated', async () => {
+  it('receives zeros as usage in a stream if the upstream reports none, and the ledger row is `usage_missing`', async () => {
     const stream = client().messages.stream(
       { model: 'fast', max_tokens, messages: user },
       named('uncounted'),
@@ -166,7 +166,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     ]);
   });
 
-  it('counts cached tokens apart from its input tokens, whole and streamed', async () => {
+  it('counts cached tokens apart from its input tokens, non-streamed and streamed', async () => {
     const body = { model: 'cached', max_tokens, messages: user };
     const usage = { input_tokens: 60, cache_read_input_tokens: 40 };
     expect((await client().messages.create(body)).usage).toMatchObject(usage);
@@ -211,7 +211,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(said[1]?.tool_calls?.map((call) => call.id)).toEqual(calls.map((call) => call.id));
   });
 
-  it.each([false, true])('runs tools by itself (stream: %s)', async (stream) => {
+  it.each([false, true])('runs tools with its tool runner (stream: %s)', async (stream) => {
     const ran: string[] = [];
     const runner = client().beta.messages.toolRunner({
       model: 'parallel',
@@ -234,12 +234,12 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     const last = await runner.runUntilDone();
     expect(last.content).toMatchObject([{ type: 'text', text: answerAfter(resultOf('time')) }]);
     expect(ran.toSorted()).toEqual(toolNames.toSorted());
-    // Nothing of the conversation is left to a server that would hold it.
+    // The client sends the complete conversation, since no server stores it.
     const said = scenario.sent()['messages'] as { role: string }[];
     expect(said.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool']);
   });
 
-  it('tells a failed tool as such', async () => {
+  it('sends the result of a failed tool, which reaches the upstream as an error', async () => {
     const asked = await client().messages.create({ model: 'tools', max_tokens, tools, messages: user });
     const call = asked.content.find((block) => block.type === 'tool_use')!;
     const answered = await client().messages.create({
@@ -260,7 +260,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(answered.content).toMatchObject([{ text: answerAfter('Error: It rains too hard.') }]);
   });
 
-  it('shows reasoning as a thinking block, whole and streamed, and may send it back', async () => {
+  it('receives reasoning as a thinking block, non-streamed and streamed, and can send it back', async () => {
     const body = { model: 'reasoning', max_tokens, messages: user };
     const content = [
       { type: 'thinking', thinking: simulatedReasoning, signature: '' },
@@ -284,7 +284,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     ]);
   });
 
-  it('says its system prompt and shows images', async () => {
+  it('sends a system prompt and images, which arrive upstream in the chat format', async () => {
     await client().messages.create({
       model: 'fast',
       max_tokens,
@@ -318,7 +318,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     });
   });
 
-  it('gets an answer that follows its schema, parsed', async () => {
+  it('parses an answer that follows its schema, which the upstream receives as a strict `json_schema`', async () => {
     const format = zodOutputFormat(z.object({ city: z.string(), degrees: z.number() }));
     const message = await client().messages.parse({
       model: 'schema',
@@ -333,7 +333,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     });
   });
 
-  it.each(refusals)('has the class of $status for $what ($code)', async (refusal) => {
+  it.each(refusals)('throws the error class of $status for $what ($code)', async (refusal) => {
     const { messages } = client(refusal.key);
     const body = { model: refusal.model, max_tokens, messages: user };
     await expectRefused(await reasonOf(messages.create(body)), refusal);
@@ -341,7 +341,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(scenario.seen).toHaveLength(refusal.code === 'upstream_error' ? 2 : 0);
   });
 
-  it.each(midStream)('throws when the upstream fails in the middle: %s', async (model, message) => {
+  it.each(midStream)('throws when the upstream fails mid-stream: %s', async (model, message) => {
     const types: string[] = [];
     let error: unknown;
     try {
@@ -369,12 +369,12 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     await scenario.expectFailedRow(failed.headers?.get('request-id'), message);
   });
 
-  it.each(midStream)('rejects with its stream helper too: %s', async (model, message) => {
+  it.each(midStream)('rejects in its stream helper on a mid-stream failure: %s', async (model, message) => {
     const helper = client().messages.stream({ model, max_tokens, messages: user });
     expect(String(await reasonOf(helper.finalMessage()))).toContain(message);
   });
 
-  it('never runs a tool whose call was broken off', async () => {
+  it('never runs a tool if the upstream fails before the end of its call', async () => {
     const ran: string[] = [];
     const runner = client().beta.messages.toolRunner({
       model: 'tools-fall-over',
@@ -397,7 +397,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(ran).toEqual([]);
   });
 
-  it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+  it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
     const leaving = new AbortController();
     const stream: Stream = await client().messages.create(
       { model: 'endless', max_tokens, messages: user, stream: true },
@@ -412,7 +412,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(types).not.toContain('message_stop');
   });
 
-  it('cancels the upstream when it is aborted before anything was answered', async () => {
+  it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
     const leaving = new AbortController();
     const call = client().messages.create(
       { model: 'silent', max_tokens, messages: user },
@@ -424,23 +424,23 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     expect(await reason).toBeInstanceOf(Sdk.APIUserAbortError);
   });
 
-  it('does not try again when the budget is used up', async () => {
+  it('does not retry when the budget is used up', async () => {
     const patient = new Sdk({ baseURL: scenario.url(), apiKey: scenario.keys.poor });
     const call = patient.messages.create({ model: 'fast', max_tokens, messages: user }, named('poor'));
     expect(await reasonOf(call)).toBeInstanceOf(Sdk.RateLimitError);
     expect((await scenario.traceOf(id('poor'))).logs).toHaveLength(1);
   });
 
-  it('waits as long as the upstream says in retry-after before it tries again', async () => {
+  it('waits for the time in the upstream’s `retry-after` before it retries', async () => {
     const startedAt = performance.now();
     const body = { model: 'limited-briefly', max_tokens, messages: user };
     expect(await reasonOf(client('good', 1).messages.create(body))).toBeInstanceOf(Sdk.RateLimitError);
     expect(scenario.seen).toHaveLength(2);
-    // Left to itself the library waits half a second at most.
+    // Without the header the library waits half a second at most.
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(790);
   });
 
-  it('lists the models that its key may use', async () => {
+  it('lists and retrieves the models that its key may use, and is refused with 401 for an unknown key', async () => {
     const ids: string[] = [];
     for await (const model of client().models.list({ limit: 1000 })) {
       expect(model).toMatchObject({ type: 'model', display_name: model.id });
@@ -458,7 +458,7 @@ describe.each(lines)('the Anthropic client $line', ({ line, Sdk, betaZodTool, zo
     );
   });
 
-  it('is told in its own envelope that tokens are not counted here', async () => {
+  it('is refused with `not_supported` in its own error envelope when it counts tokens', async () => {
     const error = await reasonOf(client().messages.countTokens({ model: 'fast', messages: user }));
     expect(error).toBeInstanceOf(Sdk.NotFoundError);
     expect((error as InstanceType<Sdk['APIError']>).error).toMatchObject({

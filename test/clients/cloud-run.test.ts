@@ -15,7 +15,8 @@ const service: PlatformRoute = {
   id: 'service',
   provider: 'run',
   upstreamModel: 'served-model',
-  // The deployed service follows no schemas, and tells usage in streams to those who ask: messages callers cannot.
+  // The deployed service supports no schemas, and reports usage in streams only on request. Messages callers
+  // cannot request it, so the route does.
   route: {
     capabilities: { json_schema: false },
     compatibility: { compat: { supports_stream_usage: true } },
@@ -63,7 +64,7 @@ describeChat(scenario, service, undefined);
 describeResponses(scenario, service);
 describeMessages(scenario, service);
 
-it('embeddings pass when the deployed service exposes them', async () => {
+it('embeddings are returned in order if the deployed service exposes them', async () => {
   const { embeddings } = openAiClient(scenario);
   const answer = await embeddings.create({ model: 'service-plain', input: [hello, 'Good-bye'] });
   expect(answer.data.map(({ index, embedding }) => [index, embedding.length])).toEqual([
@@ -73,7 +74,7 @@ it('embeddings pass when the deployed service exposes them', async () => {
   expect(scenario.sent()).toMatchObject({ encoding_format: 'base64', model: 'served-model' });
 });
 
-it('a token that the service does not know: a clear 502 with one attempt', async () => {
+it('a token that the service does not accept causes a 502 after one attempt', async () => {
   const body = { model: 'by-stale', messages: [{ role: 'user' as const, content: hello }] };
   const error = await reasonOf(openAiClient(scenario).chat.completions.create(body));
   const detail = 'The upstream answered with status 401.';
@@ -85,4 +86,4 @@ it('a token that the service does not know: a clear 502 with one attempt', async
   });
 });
 
-it('no token is in any table or any line of the log', () => scenario.expectNoSecretKept());
+it('no token is stored in any table or log line', () => scenario.expectNoSecretKept());

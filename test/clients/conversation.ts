@@ -3,7 +3,7 @@ import type OpenAI from 'openai';
 import { thoughtIn } from './platform-openai.ts';
 import { pixel, pixelUrl, placeSchema, resultOf, toolNames, toolParameters } from './scenario.ts';
 
-/** What is asked for beside the words; with nothing set a client says no more than it must. */
+/** The options of a conversation; if none is set, a client sends only what is required. */
 export interface Setting {
   readonly model: string;
   readonly stream?: boolean;
@@ -11,47 +11,47 @@ export interface Setting {
   readonly thinking?: boolean;
   /** The answer follows `placeSchema`. */
   readonly schema?: boolean;
-  /** What is said has an image in front. */
+  /** The user's message starts with an image. */
   readonly image?: boolean;
-  /** What the client has for prompt caching: marks on the system, the tools, the user's words and the results; or a key. */
+  /** Prompt caching is on: marks on system prompt, tools, user's message and tool results; or a cache key. */
   readonly caching?: boolean;
-  /** Where a platform's own reasoning is in chat completions; undefined: in the host's field. */
+  /** The metadata member with a platform's reasoning in chat completions; undefined: a field of the host. */
   readonly namespace?: string | undefined;
 }
 
-/** An answer, whatever the family. */
+/** An answer of any family. */
 export interface Answer {
   readonly text: string;
   readonly thought: string;
   /** Tool calls: name and input. */
   readonly calls: readonly (readonly [string, unknown])[];
-  /** Prompt tokens in all, those of them that were read from a cache, and those that were written to one. */
+  /** Prompt tokens in total, and how many of them were read from a cache and written to one. */
   readonly prompt: number | undefined;
   readonly read: number | undefined;
   readonly written: number | undefined;
-  /** Why it ended, in the family's word. */
+  /** The end reason, as the family names it. */
   readonly end: string | null | undefined;
 }
 
-/** A conversation that a client holds: it sends back what it was told, as its library has it. */
+/** A conversation of a client, which sends back the answers as its library represents them. */
 export interface Conversation {
   readonly say: (text: string) => Promise<Answer>;
-  /** Answers each call of the last answer. */
+  /** Sends a result for each tool call of the last answer. */
   readonly handResults: () => Promise<Answer>;
 }
 
 const ephemeral = { cache_control: { type: 'ephemeral' as const } };
 const system = 'Be brief.';
-/** The caller's name for what may be cached together. */
+/** The caller's key for prompt caching. */
 export const cacheKey = 'simulated-cache-key';
 
-/** The marked form where caching is asked for. */
+/** Adds a mark if caching is on. */
 const marker =
   (caching: boolean | undefined) =>
   <T extends object>(part: T): T =>
     caching === true ? { ...part, ...ephemeral } : part;
 
-/** The `openai` client's chat completions; marks are in the form that aggregating routers defined. */
+/** The `openai` client's chat completions; marks have the form that aggregating routers defined. */
 export function chatConversation(client: OpenAI, setting: Setting): Conversation {
   const { model, stream, tools, thinking, schema, image, caching, namespace } = setting;
   const marked = marker(caching);
@@ -130,7 +130,7 @@ export function chatConversation(client: OpenAI, setting: Setting): Conversation
   };
 }
 
-/** The `openai` client's responses, which keep nothing at the provider where they reason. */
+/** The `openai` client's responses, which are not stored at the provider if they reason. */
 export function responsesConversation(client: OpenAI, setting: Setting): Conversation {
   const { model, stream, tools, thinking, schema, image, caching } = setting;
   const input: OpenAI.Responses.ResponseInput = [];

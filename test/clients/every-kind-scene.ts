@@ -12,7 +12,7 @@ import {
 const key = 'the-key-of-a-compatible-host-0123456789';
 const audience = 'https://svc-x.a.run.app';
 
-/** An OpenAI-compatible host that knows the marks of prompt caching. */
+/** An OpenAI-compatible host that supports the marks of prompt caching. */
 const compat: PlatformRoute = {
   id: 'compat',
   provider: 'compat',
@@ -28,11 +28,11 @@ const compat: PlatformRoute = {
 
 const serverless: PlatformRoute = { ...compat, id: 'serverless', provider: 'run' };
 
-/** A style of platform B whose upstreams know the marks, or who need a limit of the route's. */
+/** A style of platform B; the route of `invoked` has a default token limit, since its upstream needs one. */
 const fitted = (route: PlatformRoute): PlatformRoute =>
   route.id === invoked.id ? { ...route, route: { ...route.route, default_max_tokens: 4000 } } : route;
 
-/** A route to everything that speaks in a way of its own: a publisher of platform A, a style of platform B. */
+/** A route to everything with a format of its own: each publisher of platform A, each style of platform B. */
 const routesTo: Readonly<Record<ProviderKind, readonly PlatformRoute[]>> = {
   compat: [compat],
   cloud_run_compat: [serverless],

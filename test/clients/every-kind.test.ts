@@ -17,23 +17,24 @@ import { answerAfterAll, openAiClient, simulatedPlace } from './platform-openai.
 import type { Behaviour, PlatformRoute } from './platform-scenario.ts';
 import { answerTo, hello, pixel, reasonOf, simulatedReasoning, toolInput, toolNames } from './scenario.ts';
 
-/** It works. */
+/** The request succeeds. */
 const ok = 'ok';
-/** It is a clear 400 that names the capability, and nothing is sent upstream. */
+/** The request is refused with a 400 that names the capability, and nothing is sent upstream. */
 const no = (capability: string) => ({ refused: capability });
 type No = ReturnType<typeof no>;
 
 /**
- * What becomes of reasoning in a tool loop, which every caller sees. `signed`: its signature, or its encrypted form, goes
- * back upstream. `echoed`: it goes back as the client has it. `shown`: nothing goes back, since preserved thinking blocks
- * are not replayed for chat callers, and only a messages body has a place for those of messages callers.
+ * How reasoning is handled in a tool loop; every caller receives it. `signed`: its signature, or its
+ * encrypted form, is sent back upstream. `echoed`: it is sent back as the client holds it. `shown`: nothing
+ * is sent back, since preserved thinking blocks are not replayed for chat callers, and only a messages body
+ * has a field for those of messages callers.
  */
 type Thinking = 'signed' | 'echoed' | 'shown';
 
 /**
- * What becomes of prompt caching. `marks`, `points`: the client's marks go upstream, as they are or in the platform's
- * form. `key`: the client has a key for it, which goes along. `counts`: the upstream takes no marks, and tells what it
- * read and wrote by itself. `reads`: it tells what it read alone.
+ * How prompt caching is handled. `marks`, `points`: the client's marks are sent upstream, unchanged or in the
+ * platform's form. `key`: the client sends a cache key, which is forwarded. `counts`: the upstream accepts no
+ * marks, and reports the tokens that it read and wrote. `reads`: it reports only the tokens that it read.
  */
 type Caching = 'marks' | 'points' | 'key' | 'counts' | 'reads';
 
@@ -132,7 +133,7 @@ const table: Readonly<Record<string, Readonly<Record<Api, Cells>>>> = {
 
 const scenario = everyKindScene();
 
-/** Where a platform's own reasoning is in chat completions; chat-style hosts have a field of their own. */
+/** The member with a platform's own reasoning in chat completions; chat-style hosts have another field. */
 const namespaces: Readonly<Record<string, string>> = {
   google: 'cloud_a_platform',
   claude: 'cloud_a_platform',
@@ -164,11 +165,11 @@ function open({ route, api, streamed }: Case, behaviour: Behaviour, more: Partia
 
 const callsOf = (count: number) => toolNames.slice(0, count).map((name) => [name, toolInput]);
 
-/** Why each family ends an answer, and one with calls. */
+/** The end reason of each family: of an answer in text, and of one with tool calls. */
 const ends = { chat: 'stop', responses: 'completed', messages: 'end_turn' } as const;
 const callEnds = { chat: 'tool_calls', responses: 'completed', messages: 'tool_use' } as const;
 
-/** The whole of what the last request had for the upstream. */
+/** The complete body that was last sent upstream, as text. */
 const sentText = (): string => JSON.stringify(scenario.sent());
 
 const timesIn = (text: string, part: string): number => text.split(part).length - 1;
@@ -188,11 +189,11 @@ async function tools(at: Case, behaviour: 'tools' | 'parallel', count: number): 
   });
 }
 
-/** What signs reasoning, in whatever field: the simulations have two signatures, and an encrypted form. */
+/** The values that sign reasoning, in any field: the simulations use two signatures and an encrypted form. */
 const signatures = [simulatedSignature, 'c2lnbmF0dXJl', 'c2ltdWxhdGVk'];
 
 async function thinking(at: Case, becomes: Thinking): Promise<void> {
-  // Who speaks a platform's own language thinks when it is asked to; a chat-style host thinks by its model.
+  // A platform with its own format reasons if the request enables it; a chat-style host, if its model does.
   const behaviour = namespaces[at.route.id] === undefined ? 'reasoning-tools' : 'tools';
   const conversation = open(at, behaviour, { tools: true, thinking: true });
   for (let turn = 0; turn < 2; turn += 1) {
@@ -201,7 +202,7 @@ async function thinking(at: Case, becomes: Thinking): Promise<void> {
     expect(text).toBe(answerAfterAll(at.route, toolNames.slice(0, 1)));
     const sent = sentText();
     expect(signatures.some((signature) => sent.includes(`"${signature}"`))).toBe(becomes === 'signed');
-    // The `openai` client's stream helper keeps the last piece of a field that it does not know.
+    // The `openai` client's stream helper keeps only the last piece of an unknown field.
     const echo = at.streamed ? 'answer is due.' : simulatedReasoning;
     if (becomes === 'echoed') expect(sent).toContain(echo);
     if (becomes === 'shown') expect(sent).not.toContain('answer is due.');
@@ -226,13 +227,13 @@ async function caching(at: Case, becomes: Caching): Promise<void> {
   const first = await conversation.say(hello);
   const answers: readonly Answer[] = [first, await conversation.handResults()];
   const written = becomes === 'reads' ? 0 : 20;
-  // Where cached tokens stand beside those of the prompt, written ones do too.
+  // If cached tokens are counted beside those of the prompt, so are written ones.
   const prompt = at.route.cachedPrompt === 140 ? 160 : 100;
   for (const answer of answers) {
     expect(answer).toMatchObject({ prompt, read: 40 });
     expect(answer.written ?? 0).toBe(written);
   }
-  // The system, the tools, what the user said, and the result of the tool.
+  // Four marks: on the system prompt, the tools, the user's message and the tool result.
   const sent = sentText();
   expect(timesIn(sent, mark)).toBe(becomes === 'marks' ? 4 : 0);
   expect(timesIn(sent, point)).toBe(becomes === 'points' ? 4 : 0);
@@ -250,7 +251,7 @@ const scenes = {
   caching,
 } as const;
 
-/** A refusal names what the route cannot do, comes before any upstream call, and is the client's own class of 400. */
+/** A refusal names the missing capability, precedes any upstream call, and is the client's class of 400. */
 async function expectNo(at: Case, scene: keyof typeof scenes, capability: string): Promise<void> {
   const asks: Readonly<Record<keyof typeof scenes, Partial<Setting>>> = {
     plain: { stream: false },
@@ -268,7 +269,7 @@ async function expectNo(at: Case, scene: keyof typeof scenes, capability: string
   expect(scenario.seen()).toEqual([]);
 }
 
-it('the table has every kind, each with its three clients', () => {
+it('the table has one row for each route of every kind, in their order', () => {
   expect(Object.keys(table)).toEqual(everyKind.map(({ id }) => id));
 });
 
@@ -279,12 +280,12 @@ describe.each(everyKind.map((route) => [route.id, route] as const))('a route to 
     for (const scene of Object.keys(scenes) as (keyof Cells)[]) {
       const cell = cells[scene];
       if (typeof cell === 'object') {
-        it(`${api}, ${scene}: a clear 400 that names \`${cell.refused}\``, () =>
+        it(`${api}, ${scene}: is refused with a 400 that names \`${cell.refused}\``, () =>
           expectNo({ route, api, streamed: false }, scene, cell.refused));
         continue;
       }
       const hows = scene === 'plain' || scene === 'stream' ? [scene === 'stream'] : ways;
-      it.each(hows.map((streamed) => [streamed ? 'streamed' : 'whole', streamed] as const))(
+      it.each(hows.map((streamed) => [streamed ? 'streamed' : 'non-streamed', streamed] as const))(
         `${api}, ${scene}: ${cell}, %s`,
         (_, streamed) => {
           const at = { route, api, streamed };

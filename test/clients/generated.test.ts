@@ -8,12 +8,12 @@ import type { paths } from '../../interfaces/admin-page/src/api/api.d.ts';
 const key = aKey();
 const scene = simulatedScene((upstream) => basicConfig(upstream, key));
 
-/** A client whose calls, bodies and answers are typed by the description of the API. */
+/** A client whose calls, bodies and responses have types generated from the description of the API. */
 const client = (headers: Record<string, string> = {}) =>
   createClient<paths>({ baseUrl: scene.gateway().url, headers });
 
-describe('a client that is generated from the description of the API', () => {
-  it('logs in, sets a budget, and reads it back', async () => {
+describe('a client generated from the description of the API', () => {
+  it('logs in, sets a budget and reads it back, and receives the error code for an unknown team', async () => {
     await makeAdmin(scene.databaseUrl());
     const login = await client().POST('/api/v1/auth/login', { body: account });
     expect(login.data?.data.role).toBe('platform_admin');
@@ -32,7 +32,7 @@ describe('a client that is generated from the description of the API', () => {
     expect(wrong.error?.error.code).toBe('not_found');
   });
 
-  it('asks a model, and lists what there is', async () => {
+  it('sends a chat completion and lists the models of its key', async () => {
     const caller = client({ authorization: `Bearer ${key}` });
     const answer = await caller.POST('/v1/chat/completions', {
       body: { model: 'fast', messages: [{ role: 'user', content: 'Hi' }] },

@@ -30,7 +30,7 @@ interface Ask {
   readonly maxRetries?: number;
 }
 
-/** The libraries beneath; LangChain throws their errors, with a code of its own on some. */
+/** An error of the underlying libraries, which LangChain throws, with a code of its own on some. */
 interface ApiError extends Error {
   readonly status: number | undefined;
   readonly code?: unknown;
@@ -45,12 +45,12 @@ interface Family {
   readonly harness: string;
   readonly model: (id: string, ask?: Ask) => BaseChatModel;
   readonly messages: 'messages' | 'input';
-  /** Where our code and message are in an error. */
+  /** The members of an error that hold the gateway's code and message. */
   readonly error: (code: string, message: unknown) => object;
   /** The reasoning of an answer. */
   readonly reasoning: (message: BaseMessage) => unknown;
   readonly reasoningStreamed: string | undefined;
-  /** What the library counts of the five tokens of the prompt in a stream. */
+  /** How many of the five prompt tokens the library counts in a stream. */
   readonly promptTokensStreamed: 0 | 5;
 }
 
@@ -78,7 +78,7 @@ const families: readonly Family[] = [
     messages: 'messages',
     error: (code, message) => ({ code, message }),
     reasoning: ({ additional_kwargs }) => additional_kwargs['reasoning_content'],
-    // Streams call it `reasoning`, a name that this library does not know.
+    // Streams name the field `reasoning`, which this library ignores.
     reasoningStreamed: undefined,
     promptTokensStreamed: 5,
   },
@@ -107,12 +107,12 @@ const families: readonly Family[] = [
     error: (code, message) => ({ type: 'error', error: { message, details: { error_code: code } } }),
     reasoning: thought,
     reasoningStreamed: simulatedReasoning,
-    // It reads them where a stream begins, when an upstream that speaks chat has not told them yet.
+    // It reads them at the start of a stream, before an upstream that speaks chat has reported them.
     promptTokensStreamed: 0,
   },
 ];
 
-/** All chunks of a stream as one message; what came before an error is in `chunks`. */
+/** All chunks of a stream as one message; the chunks before an error are in `chunks`. */
 async function joined(stream: AsyncIterable<AIMessageChunk>, chunks: AIMessageChunk[] = []) {
   for await (const chunk of stream) chunks.push(chunk);
   return together(chunks);
@@ -134,7 +134,7 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
   const streamed = async (name: string, ask: Ask = {}, input: BaseMessage[] | string = hello) =>
     joined((await model(name, ask).stream(input)) as AsyncIterable<AIMessageChunk>);
 
-  it('gets a whole answer: text and usage', async () => {
+  it('receives a non-streamed answer with text and usage, and one priced ledger row', async () => {
     const requestId = id('whole');
     const answer = await model('fast', { requestId }).invoke(hello);
     expect(answer.text).toBe(answerTo(hello));
@@ -148,7 +148,7 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
     expect(ledger).toMatchObject([{ pricing_status: 'priced', total_tokens: '22' }]);
   });
 
-  it('gets the same from a stream', async () => {
+  it('receives text and usage from a stream, and one priced ledger row', async () => {
     const requestId = id('streamed');
     const answer = await streamed('counted', { requestId });
     expect(answer.text).toBe(answerTo(hello));
@@ -191,14 +191,14 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
     for (const each of expected) expect(sent).toContain(resultIn(each));
   });
 
-  it('gets reasoning apart from the text', async () => {
+  it('receives reasoning apart from the text, in a stream only if the library reads it there', async () => {
     const whole = await model('reasoning').invoke(hello);
     expect([shown.reasoning(whole), whole.text]).toEqual([simulatedReasoning, answerTo(hello)]);
     const pieces = await streamed('reasoning');
     expect([shown.reasoning(pieces), pieces.text]).toEqual([shown.reasoningStreamed, answerTo(hello)]);
   });
 
-  it('says its system prompt and shows images', async () => {
+  it('sends a system prompt and an image, which arrive upstream', async () => {
     const answer = await model('fast').invoke([
       new SystemMessage('Be brief.'),
       new HumanMessage({
@@ -217,14 +217,14 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
   it.each([
     ['jsonSchema', 'schema', place],
     ['functionCalling', 'fast', { city: 'simulated city', degrees: 1 }],
-  ] as const)('gets an answer that follows its schema: %s', async (method, name, expected) => {
+  ] as const)('parses an answer that follows its schema: %s', async (method, name, expected) => {
     const schema = z.object({ city: z.string(), degrees: z.number() });
     const structured = model(name).withStructuredOutput(schema, { name: 'place', method });
     expect(await structured.invoke(hello)).toEqual(expected);
     if (method === 'jsonSchema') expect(JSON.stringify(scenario.sent())).toContain('"type":"json_schema"');
   });
 
-  it.each(refusals)('has the error of its library for $status, $what ($code)', async (refusal) => {
+  it.each(refusals)('throws the error of its library for $status, $what ($code)', async (refusal) => {
     const { status, code, message, retryAfter, key } = refusal;
     const shownCode = family.includes('anthropic') ? code : (refusal.toldCode ?? code);
     const asked = model(refusal.model, { key });
@@ -246,20 +246,20 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
     }
   });
 
-  it('does not try again when the budget is used up', async () => {
+  it('does not retry when the budget is used up', async () => {
     const requestId = id('poor');
     const call = model('fast', { key: 'poor', requestId, maxRetries: 6 }).invoke(hello);
     expect(await reasonOf(call)).toMatchObject({ status: 429 });
     expect((await scenario.traceOf(requestId)).logs).toHaveLength(1);
   });
 
-  it.each(midStream)('throws when the upstream fails in the middle: %s', async (name, message) => {
+  it.each(midStream)('throws when the upstream fails mid-stream: %s', async (name, message) => {
     const requestId = id(`midway-${name}`);
     const chunks: AIMessageChunk[] = [];
     const stream = (await model(name, { requestId }).stream(hello)) as AsyncIterable<AIMessageChunk>;
     const error = (await reasonOf(joined(stream, chunks))) as ApiError;
     expect(error.constructor.name).toBe('APIError');
-    // An upstream's own words for it are passed on as they came, where it speaks the same family in events.
+    // An upstream's own error event is forwarded unchanged if it has the caller's family of events.
     expect(error.error).toMatchObject(
       name === 'falls-over' && family.endsWith('responses')
         ? { message }
@@ -273,7 +273,7 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
     await scenario.expectFailedRow(requestId, message);
   });
 
-  it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+  it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
     const requestId = id('abort');
     const leaving = new AbortController();
     const stream = await model('endless', { requestId }).stream(hello, { signal: leaving.signal });
@@ -285,7 +285,7 @@ describe.each(families)('LangChain with $family', ({ family, harness, model, mes
     expect(String(await reasonOf(read()))).toMatch(/abort/i);
   });
 
-  it('cancels the upstream when it is aborted before anything was answered', async () => {
+  it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
     const requestId = id('abort-early');
     const leaving = new AbortController();
     const reason = reasonOf(model('silent', { requestId }).invoke(hello, { signal: leaving.signal }));
@@ -311,7 +311,7 @@ const langChainCodeOf: Readonly<Record<number, string>> = {
   429: 'MODEL_RATE_LIMIT',
 };
 
-describe('LangChain with @langchain/openai, a response that failed', () => {
+describe('LangChain with @langchain/openai, a failed response', () => {
   const chunksOf = async (name: string, requestId: string): Promise<AIMessageChunk[]> => {
     const chunks: AIMessageChunk[] = [];
     const stream = await chatOpenAi(name, { requestId }, true).stream(hello);
@@ -319,15 +319,16 @@ describe('LangChain with @langchain/openai, a response that failed', () => {
     return chunks;
   };
 
-  it('throws where an error event came first', async () => {
+  it('throws if an error event precedes `response.failed`', async () => {
     expect(await reasonOf(chunksOf('error-failed', 'error-failed-1'))).toMatchObject({
       message: 'The model fell over.',
     });
     await scenario.expectFailedRow('error-failed-1', 'The model fell over.');
   });
 
-  // It ignores the event, which the gateway passes on as it came; the row tells what happened, and no `[DONE]` came.
-  it('sees no failure in a lone response.failed, and no completion either', async () => {
+  // The library ignores the event, which the gateway forwards unchanged, without `[DONE]`; the row has the
+  // failure.
+  it('reports neither an error nor a completed status for a lone `response.failed`', async () => {
     const answer = together(await chunksOf('failed', 'failed-1'));
     expect(answer.text).toBe(answerTo(hello));
     expect(answer.response_metadata).not.toHaveProperty('status');
@@ -349,7 +350,7 @@ describe('LangChain with @langchain/openai, embeddings', () => {
       ...(ask.encodingFormat === undefined ? {} : { encodingFormat: ask.encodingFormat }),
     });
 
-  it.each([undefined, 'float'] as const)('embeds texts, in order (encoding %s)', async (encodingFormat) => {
+  it.each([undefined, 'float'] as const)('embeds texts in order (encoding %s)', async (encodingFormat) => {
     const embedder = embeddings('fast', encodingFormat === undefined ? {} : { encodingFormat });
     const one = await embedder.embedQuery(hello);
     expect(scenario.sent()).toMatchObject({ encoding_format: encodingFormat ?? 'base64' });
@@ -359,7 +360,7 @@ describe('LangChain with @langchain/openai, embeddings', () => {
     expect(many[0]).not.toEqual(one);
   });
 
-  it.each(refusals)('has the error of its library for $status, $what ($code)', async (refusal) => {
+  it.each(refusals)('throws the error of its library for $status, $what ($code)', async (refusal) => {
     const error = (await reasonOf(
       embeddings(refusal.model, { key: refusal.key }).embedQuery(hello),
     )) as ApiError;

@@ -49,7 +49,7 @@ const classOf = {
   503: InternalServerError,
 } as const;
 
-/** The library's own class and flags, with our words and our request id. */
+/** The library's own error class, with the gateway's message, headers and request id. */
 async function expectRefused(error: unknown, refusal: Refusal): Promise<void> {
   const { status, code, toldCode = code, type, message, retryAfter } = refusal;
   expect(error).toBeInstanceOf(classOf[status]);
@@ -64,7 +64,7 @@ async function expectRefused(error: unknown, refusal: Refusal): Promise<void> {
   expect(logs).toMatchObject(code === 'invalid_api_key' ? [] : [{ status_code: status, error_code: code }]);
 }
 
-/** Everything that was read, and what it ended with. */
+/** All events that were read, and the error that ended the stream, if any. */
 async function readToEnd<E>(
   stream: AsyncIterable<E>,
 ): Promise<{ readonly events: readonly E[]; readonly error: unknown }> {
@@ -94,7 +94,7 @@ describe('the openai client, chat completions', () => {
       },
     }));
 
-  it('says system and developer prompts, and shows images, in its own words', async () => {
+  it('sends system and developer prompts and an image, which arrive upstream unchanged', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       { role: 'system', content: 'Be brief.' },
       { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
@@ -111,7 +111,7 @@ describe('the openai client, chat completions', () => {
     expect(scenario.sent()['messages']).toEqual(messages);
   });
 
-  it('gets an answer that follows its schema, parsed', async () => {
+  it('parses an answer that follows its schema, which arrives upstream unchanged', async () => {
     const format = zodResponseFormat(placeShape, 'place');
     const completion = await client().chat.completions.parse({
       model: 'schema',
@@ -122,8 +122,8 @@ describe('the openai client, chat completions', () => {
     expect(scenario.sent()['response_format']).toEqual(JSON.parse(JSON.stringify(format)));
   });
 
-  // Only streams are normalised: whole answers keep the upstream's own name for it.
-  it('shows reasoning apart from the content', async () => {
+  // Only streams are normalised: a non-streamed answer keeps the upstream's own name of the field.
+  it('receives the reasoning of a non-streamed answer in `reasoning_content`, apart from the content', async () => {
     const completion = await client().chat.completions.create({ model: 'reasoning', messages: user });
     expect(completion.choices[0]?.message).toMatchObject({
       content: answerTo(hello),
@@ -136,7 +136,7 @@ describe('the openai client, chat completions', () => {
     ['tools', 'streamed', ['weather']],
     ['parallel', 'whole', ['weather', 'time']],
     ['parallel', 'streamed', ['weather', 'time']],
-  ])('runs tools by itself: %s, %s', async (model, how, expected) => {
+  ])('runs tools with its runner, sending each result upstream: %s, %s', async (model, how, expected) => {
     const ran: string[] = [];
     const body = { model, messages: user, tools: tools(ran) };
     const { completions } = client().chat;
@@ -150,7 +150,7 @@ describe('the openai client, chat completions', () => {
     expect(new Set(results.map(({ tool_call_id }) => tool_call_id)).size).toBe(expected.length);
   });
 
-  it.each(midStream)('throws when the upstream fails in the middle: %s', async (model, message) => {
+  it.each(midStream)('throws when the upstream fails mid-stream: %s', async (model, message) => {
     const stream = await client().chat.completions.create({ model, messages: user, stream: true });
     const { events, error } = await readToEnd(stream);
     expect(error).toBeInstanceOf(APIError);
@@ -160,7 +160,7 @@ describe('the openai client, chat completions', () => {
     await scenario.expectFailedRow((error as APIError).requestID, message);
   });
 
-  it('has the upstream’s own code also when it fails in the middle', async () => {
+  it('throws with the upstream’s own error code when the upstream fails mid-stream', async () => {
     const stream = await client().chat.completions.create({
       model: 'too-long-midway',
       messages: user,
@@ -170,12 +170,12 @@ describe('the openai client, chat completions', () => {
     expect(error).toMatchObject({ code: 'context_length_exceeded', type: 'upstream_error' });
   });
 
-  it.each(midStream)('rejects with its stream helper too: %s', async (model, message) => {
+  it.each(midStream)('rejects in its stream helper on a mid-stream failure: %s', async (model, message) => {
     const helper = client().chat.completions.stream({ model, messages: user });
     expect(await reasonOf(helper.finalChatCompletion())).toMatchObject({ message });
   });
 
-  it('never runs a tool whose call was broken off', async () => {
+  it('never runs a tool if the upstream fails before the end of its call', async () => {
     const ran: string[] = [];
     const runner = client().chat.completions.runTools({
       model: 'tools-fall-over',
@@ -187,7 +187,7 @@ describe('the openai client, chat completions', () => {
     expect(ran).toEqual([]);
   });
 
-  it('cancels the upstream when it is aborted before anything was answered', async () => {
+  it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
     const leaving = new AbortController();
     const call = client().chat.completions.create(
       { model: 'silent', messages: user },
@@ -216,7 +216,7 @@ describe('the openai client, responses', () => {
       },
     );
 
-  it('gets a whole answer, with usage and our request id', async () => {
+  it('receives a non-streamed answer with usage and its request id, and one priced ledger row', async () => {
     const response = await client().responses.create({ model: 'fast', input: hello }, named('response-1'));
     expect(response.output_text).toBe(answerTo(hello));
     expect(response.status).toBe('completed');
@@ -231,7 +231,7 @@ describe('the openai client, responses', () => {
     ]);
   });
 
-  it('reads a stream to its end: every event under its name, the same text, usage, and a ledger row', async () => {
+  it('reads a stream to its end: numbered events, the same text, usage, and a priced ledger row', async () => {
     const { events: seen, error } = await readToEnd(await events('fast', { requestId: 'response-2' }));
     expect(error).toBeUndefined();
     const text = seen
@@ -250,7 +250,7 @@ describe('the openai client, responses', () => {
     ]);
   });
 
-  it('assembles the same response with its stream helper', async () => {
+  it('assembles a response with text and reasoning tokens with its stream helper', async () => {
     const response = await client().responses.stream({ model: 'reasoning', input: hello }).finalResponse();
     expect(response.output_text).toBe(answerTo(hello));
     expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0);
@@ -280,7 +280,7 @@ describe('the openai client, responses', () => {
     const input = [...user, ...asked.output, ...results] as OpenAI.Responses.ResponseInput;
     const answered = await answer(input);
     expect(answered.output_text).toBe(answerAfter(resultOf(calls.at(-1)!.name)));
-    // Everything that was sent back arrives, each id unchanged.
+    // The calls and results that were sent back arrive, each id unchanged.
     const arrived = scenario.sent()['input'] as { type?: string; call_id?: string; id?: string }[];
     const ofType = (wanted: string) => arrived.filter(({ type }) => type === wanted);
     expect(ofType('function_call').map(({ id, call_id }) => [id, call_id])).toEqual(
@@ -289,7 +289,7 @@ describe('the openai client, responses', () => {
     expect(ofType('function_call_output')).toEqual(results);
   });
 
-  it('shows reasoning as an item of its own, and may send it back', async () => {
+  it('receives reasoning as a separate item, which arrives upstream unchanged when sent back', async () => {
     const asked = await client().responses.create({
       model: 'reasoning',
       input: hello,
@@ -304,7 +304,7 @@ describe('the openai client, responses', () => {
     expect((scenario.sent()['input'] as unknown[])[1]).toEqual(asked.output[0]);
   });
 
-  it('streams reasoning as events of its own', async () => {
+  it('receives streamed reasoning as `response.reasoning_summary_text.delta` events', async () => {
     const { events: seen } = await readToEnd(await events('reasoning'));
     const reasoning = seen.map((event) =>
       event.type === 'response.reasoning_summary_text.delta' ? event.delta : '',
@@ -312,7 +312,7 @@ describe('the openai client, responses', () => {
     expect(reasoning.join('')).toBe(simulatedReasoning);
   });
 
-  it('gets an answer that follows its schema, parsed; instructions and images arrive as they are', async () => {
+  it('parses an answer that follows its schema; schema, instructions and image arrive upstream unchanged', async () => {
     const input: OpenAI.Responses.ResponseInput = [
       { role: 'developer', content: 'Be kind.' },
       {
@@ -338,7 +338,7 @@ describe('the openai client, responses', () => {
     });
   });
 
-  it.each(refusals)('has the class of $status for $what ($code)', async (refusal) => {
+  it.each(refusals)('throws the error class of $status for $what ($code)', async (refusal) => {
     const { responses } = client(refusal.key);
     const before = scenario.seen.length;
     await expectRefused(await reasonOf(responses.create({ model: refusal.model, input: hello })), refusal);
@@ -349,7 +349,7 @@ describe('the openai client, responses', () => {
     expect(scenario.seen.length - before).toBe(refusal.code === 'upstream_error' ? 2 : 0);
   });
 
-  it.each(midStream)('throws when the upstream fails in the middle: %s', async (model, message) => {
+  it.each(midStream)('throws when the upstream fails mid-stream: %s', async (model, message) => {
     const { events: seen, error } = await readToEnd(await events(model));
     expect(error).toBeInstanceOf(APIError);
     expect((error as APIError).message).toBe(message);
@@ -358,26 +358,26 @@ describe('the openai client, responses', () => {
     await scenario.expectFailedRow((error as APIError).requestID, message);
   });
 
-  it.each(midStream)('rejects with its stream helper too: %s', async (model, message) => {
+  it.each(midStream)('rejects in its stream helper on a mid-stream failure: %s', async (model, message) => {
     const helper = client().responses.stream({ model, input: hello });
     expect(await reasonOf(helper.finalResponse())).toMatchObject({ message });
   });
 
-  it("has an upstream's own error and response.failed as they came, once, and no more", async () => {
+  it("throws the upstream's own error event, and yields no `response.failed` or `response.completed`", async () => {
     const { events: seen, error } = await readToEnd(await events('error-failed'));
     expect(error).toMatchObject({ message: 'The model fell over.' });
     expect(seen.some(({ type }) => type === 'response.failed' || type === 'response.completed')).toBe(false);
     await scenario.expectFailedRow((error as APIError).requestID, 'The model fell over.');
   });
 
-  it("counts an upstream's own error as one, also when the caller hangs up on it", async () => {
+  it("throws an upstream's own error event of an open stream, and the request is logged as failed", async () => {
     const { error } = await readToEnd(await events('error-then-silence'));
     expect(error).toMatchObject({ message: 'The model fell over.' });
     await scenario.expectFailedRow((error as APIError).requestID, 'The model fell over.');
   });
 
-  // What the specification wants preserved is an event like any other to this library: callers look at its type.
-  it('is given a lone response.failed as a plain event, after which nothing comes', async () => {
+  // The specification preserves the event. To this library it is one like any other: callers check its type.
+  it('yields a lone `response.failed` as its last event, without an error, and the request is logged as failed', async () => {
     const { events: seen, error } = await readToEnd(await events('failed', { requestId: 'response-failed' }));
     expect(error).toBeUndefined();
     expect(seen.at(-1)).toMatchObject({
@@ -387,7 +387,7 @@ describe('the openai client, responses', () => {
     await scenario.expectFailedRow('response-failed', 'The model fell over.');
   });
 
-  it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+  it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
     const leaving = new AbortController();
     const stream = await events('endless', { requestId: 'response-abort', signal: leaving.signal });
     let finished = false;
@@ -399,7 +399,7 @@ describe('the openai client, responses', () => {
     expect(finished).toBe(false);
   });
 
-  it('cancels the upstream when its caller stops reading', async () => {
+  it('cancels the upstream request, logged with 499, when the caller stops reading the stream', async () => {
     const iterator = (await events('endless', { requestId: 'response-left' }))[Symbol.asyncIterator]();
     for (;;) if ((await iterator.next()).value?.type === 'response.output_text.delta') break;
     await scenario.expectCancelled('response-left', async () => void (await iterator.return?.()));
@@ -407,7 +407,7 @@ describe('the openai client, responses', () => {
 });
 
 describe('the openai client, embeddings', () => {
-  it('asks for base64 by default, and gets the same vectors as with float', async () => {
+  it('requests base64 by default, and receives the same vectors as with float, priced by prompt tokens', async () => {
     const input = [hello, 'Good-bye'];
     const answer = await client().embeddings.create({ model: 'fast', input }, named('embeddings-1'));
     expect(scenario.sent()).toMatchObject({ encoding_format: 'base64', input });
@@ -431,17 +431,17 @@ describe('the openai client, embeddings', () => {
     ]);
   });
 
-  it('may say how wide vectors are, and give tokens', async () => {
+  it('can set the number of dimensions, and send tokens as input', async () => {
     const answer = await client().embeddings.create({ model: 'fast', input: [1, 2, 3], dimensions: 3 });
     expect(answer.data.map(({ embedding }) => embedding.length)).toEqual([3]);
   });
 
-  it.each(refusals)('has the class of $status for $what ($code)', async (refusal) => {
+  it.each(refusals)('throws the error class of $status for $what ($code)', async (refusal) => {
     const call = client(refusal.key).embeddings.create({ model: refusal.model, input: hello });
     await expectRefused(await reasonOf(call), refusal);
   });
 
-  it('cancels the upstream when it is aborted', async () => {
+  it('cancels the upstream request, logged with 499, when aborted', async () => {
     const leaving = new AbortController();
     const call = client().embeddings.create(
       { model: 'silent', input: hello },
@@ -455,7 +455,7 @@ describe('the openai client, embeddings', () => {
 });
 
 describe('the openai client, models', () => {
-  it('lists the models that its key may use', async () => {
+  it('lists and retrieves the models that its key may use', async () => {
     const ids = async (key: Refusal['key']): Promise<string[]> => {
       const found: string[] = [];
       for await (const { id, object } of client(key).models.list()) {
@@ -470,7 +470,7 @@ describe('the openai client, models', () => {
     expect(await reasonOf(client('narrow').models.retrieve('fast'))).toBeInstanceOf(NotFoundError);
   });
 
-  it('has the class of 401 for a key that nobody has', async () => {
+  it('throws the error class of 401 for an unknown key', async () => {
     expect(await reasonOf(client('wrong').models.list())).toBeInstanceOf(AuthenticationError);
   });
 });
@@ -489,12 +489,12 @@ describe("the openai client's own retries", () => {
     }
   });
 
-  it('wait as long as the upstream says in retry-after', async () => {
+  it('wait for the time in the upstream’s `retry-after`', async () => {
     const startedAt = performance.now();
     const call = client('good', 1).responses.create({ model: 'limited-briefly', input: hello });
     expect(await reasonOf(call)).toBeInstanceOf(RateLimitError);
     expect(scenario.seen).toHaveLength(2);
-    // Left to itself the library waits half a second at most.
+    // Without the header the library waits half a second at most.
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(790);
   });
 });

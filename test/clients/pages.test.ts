@@ -9,7 +9,7 @@ const page = (name: string): string => read(path.join('docs', 'clients', `${name
 const manifest = JSON.parse(read('package.json')) as { devDependencies: Record<string, string> };
 
 describe('pages about clients', () => {
-  it('are those that the index names', () => {
+  it('are exactly those that docs/agents.md links to', () => {
     const named = [...read('docs/agents.md').matchAll(/\(clients\/([a-z0-9-]+\.md)\)/g)].map(
       ([, file]) => file,
     );
@@ -17,7 +17,7 @@ describe('pages about clients', () => {
   });
 
   it.each(agents.map(({ name, version }) => [name, version]))(
-    '%s: is of the version that is tried',
+    '%s: names the tested version in its first line',
     (name, version) => {
       expect(page(name).split('\n', 1)[0]).toContain(version);
     },

@@ -11,7 +11,7 @@ const user = [{ role: 'user' as const, content: hello }];
 describeMessages(scenario, google);
 describeMessages(scenario, claude);
 
-it('a conversation may move from one publisher to the other and back', async () => {
+it('a conversation with tool calls can move between publishers and back', async () => {
   const tools = [{ name: 'weather', input_schema: toolParameters }];
   const { messages } = anthropicClient(scenario);
   let said: Anthropic.MessageParam[] = [...user];
@@ -28,4 +28,4 @@ it('a conversation may move from one publisher to the other and back', async () 
   expect(said).toHaveLength(17);
 });
 
-it('no token is in any table or any line of the log', () => scenario.expectNoSecretKept());
+it('no token or key is stored in any table or log line', () => scenario.expectNoSecretKept());

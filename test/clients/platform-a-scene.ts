@@ -50,7 +50,7 @@ export const embeddingModels = ['text-embedding-005', 'gemini-embedding-2'];
 const file = path.join(tmpdir(), `platform-a-${randomUUID()}.json`);
 const staleToken = 'ya29.a-token-that-has-ended-0123456789';
 
-/** Platform A with fakes of those who hand out its tokens; providers `a`, `account` and `stale`. */
+/** Platform A with fakes of the services that issue its tokens; providers `a`, `account` and `stale`. */
 export async function startA() {
   const fakes = await startGoogleFakes();
   process.env['GCE_METADATA_HOST'] = fakes.metadataHost;

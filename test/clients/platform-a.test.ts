@@ -12,7 +12,7 @@ const user = [{ role: 'user' as const, content: hello }];
 const at = (publisher: string, call: string): string =>
   `/v1/projects/project-1/locations/us-central1/publishers/${publisher}/models/${call}`;
 
-describe('what reaches the platform', () => {
+describe('requests to the platform', () => {
   const asked = { max_completion_tokens: 100, messages: user };
   const headersNobodyForwards = /^(?:x-stainless|anthropic|openai|x-api-key|x-request-id)/;
 
@@ -28,7 +28,7 @@ describe('what reaches the platform', () => {
       at('anthropic', 'claude-opus-4-6:streamRawPredict'),
     ],
   ])(
-    '%s: the call, the token of the metadata server, and no header of the caller',
+    '%s: go to the publisher’s path with a token of the metadata server, without the caller’s headers',
     async (id, whole, streamed) => {
       const { chat } = openAiClient(scenario);
       await chat.completions.create({ model: `${id}-plain`, ...asked });
@@ -46,7 +46,7 @@ describe('what reaches the platform', () => {
     },
   );
 
-  it('anthropic/*: a version in the body and no model, in chat’s words and in their own', async () => {
+  it('anthropic/*: have the version in the body; a messages body has no `model`', async () => {
     const body = { anthropic_version: 'vertex-2023-10-16', messages: [{ role: 'user' }] };
     await openAiClient(scenario).chat.completions.create({ model: 'claude-plain', ...asked });
     expect(scenario.sent()).toMatchObject({ ...body, max_tokens: 100 });
@@ -58,7 +58,7 @@ describe('what reaches the platform', () => {
     });
   });
 
-  it('google/*: thoughts are asked for by the words that the generation knows', async () => {
+  it('google/*: set `thinkingBudget` or `thinkingLevel`, depending on the generation of the model', async () => {
     const configs: unknown[] = [];
     for (const id of ['google', 'newest']) {
       const { chat } = openAiClient(scenario);
@@ -71,7 +71,7 @@ describe('what reaches the platform', () => {
     ]);
   });
 
-  it('google/*: thoughts are tokens of the answer, and are paid for', async () => {
+  it('google/*: count thinking tokens as completion tokens, which are priced', async () => {
     const thoughts = Math.ceil(simulatedReasoning.length / 4);
     for (const stream of [false, true]) {
       const { completions } = openAiClient(scenario).chat;
@@ -91,7 +91,7 @@ describe('what reaches the platform', () => {
     }
   });
 
-  it('an image goes to google/*, and is a clear 400 on anthropic/*', async () => {
+  it('include an image on google/*, and are refused with a 400 that names `vision` on anthropic/*', async () => {
     const messages = [
       {
         role: 'user' as const,
@@ -114,7 +114,7 @@ describe('what reaches the platform', () => {
     );
   });
 
-  it('a chat caller of anthropic/* need not say how long the answer may be', async () => {
+  it('anthropic/*: have a default `max_tokens` if a chat caller sets none', async () => {
     const { chat } = openAiClient(scenario);
     const completion = await chat.completions.create({ model: 'claude-plain', messages: user });
     expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
@@ -126,7 +126,7 @@ describeChat(scenario, google, 'cloud_a_platform');
 describeChat(scenario, newest, 'cloud_a_platform');
 describeChat(scenario, claude, 'cloud_a_platform');
 
-it('the platform’s own events are not for callers', async () => {
+it('the platform’s own events are not in the streams of callers', async () => {
   const read = async (path: string, body: object): Promise<string> => {
     const response = await fetch(`${scenario.url()}${path}`, {
       method: 'POST',
@@ -141,7 +141,7 @@ it('the platform’s own events are not for callers', async () => {
   expect(chat + native).not.toContain('vertex_event');
 });
 
-it.each(embeddingModels)('embeddings in the order of their texts: %s', async (id) => {
+it.each(embeddingModels)('embeddings are in the order of their texts: %s', async (id) => {
   const { embeddings } = openAiClient(scenario);
   const answer = await embeddings.create({ model: id, input: ['a', 'bb', 'ccc'], encoding_format: 'float' });
   expect(answer.data.map(({ index, embedding }) => [index, ...embedding])).toEqual([
@@ -153,7 +153,7 @@ it.each(embeddingModels)('embeddings in the order of their texts: %s', async (id
 });
 
 describe('the token of the gateway', () => {
-  it('may come from a service account’s file', async () => {
+  it('is fetched once with a service account file, and used for both publishers', async () => {
     const before = fakes().requests.length;
     for (const id of ['google', 'claude']) {
       const body = { model: `${id}-by-account`, max_completion_tokens: 9, messages: user };
@@ -163,7 +163,7 @@ describe('the token of the gateway', () => {
     expect(fakes().requests.slice(before)).toMatchObject([{ from: 'assertion', kind: 'access' }]);
   });
 
-  /** A clear 502 with one attempt, in which the token is not repeated, though the platform repeats it. */
+  /** A 502 with one attempt, whose message omits the token, although the platform's message has it. */
   async function expectTurnedAway(id: string): Promise<void> {
     const detail = expect.stringMatching(
       /^Request had invalid authentication credentials: [^y]\S*\. Expected/,
@@ -183,18 +183,18 @@ describe('the token of the gateway', () => {
     expect(refused).toMatchObject({ status: 502, error: { error: { type: 'api_error', message: detail } } });
   }
 
-  it.each(['google', 'claude'])('has ended: %s', (id) => expectTurnedAway(`${id}-by-stale`));
+  it.each(['google', 'claude'])('causes a 502 if expired: %s', (id) => expectTurnedAway(`${id}-by-stale`));
 
-  it('ended while the gateway held it', async () => {
+  it('causes a 502 if it expires while the gateway holds it', async () => {
     platform().endTokens();
     await expectTurnedAway('google-plain');
     await expectTurnedAway('claude-plain');
   });
 
-  it('is in no table and no line of the log', () => scenario.expectNoSecretKept());
+  it('is stored in no table and no log line', () => scenario.expectNoSecretKept());
 });
 
-describe('the fake platform turns away what the real one does', () => {
+describe('the fake platform, which follows the rules of the real one', () => {
   const generate = (over: object) => ({ contents: [{ role: 'user', parts: [{ text: 'x' }] }], ...over });
   const said = (...contents: readonly (readonly [role: string, part: object])[]) =>
     generate({ contents: contents.map(([role, part]) => ({ role, parts: [part] })) });
@@ -211,7 +211,7 @@ describe('the fake platform turns away what the real one does', () => {
   const answered = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] };
 
   const post = async (target: string, body: object): Promise<number> => {
-    // Tokens that are handed out from here on count, whatever became of those before.
+    // Tokens issued from here on are valid, even if an earlier test expired the previous ones.
     fakes().tokens.push('a-token-of-the-test');
     const response = await fetch(`${platform().url}${target}`, {
       method: 'POST',
@@ -222,7 +222,7 @@ describe('the fake platform turns away what the real one does', () => {
     return response.status;
   };
 
-  it('takes what is right', async () => {
+  it('accepts valid requests', async () => {
     const turns = said(['user', { text: 'x' }], ['model', call], ['user', result]);
     expect(await post(at('google', 'gemini-2.5-pro:generateContent'), turns)).toBe(200);
     const messages = [...user, used, answered];
@@ -230,27 +230,27 @@ describe('the fake platform turns away what the real one does', () => {
   });
 
   it.each([
-    ['nothing said', generate({ contents: [] })],
+    ['no contents', generate({ contents: [] })],
     ['an unknown member', generate({ model: 'x' })],
     ['an unknown role', said(['assistant', { text: 'x' }])],
     ['an empty text', said(['user', { text: '' }])],
-    ['two turns of one role', said(['user', { text: 'x' }], ['user', { text: 'y' }])],
+    ['two consecutive turns of one role', said(['user', { text: 'x' }], ['user', { text: 'y' }])],
     ['a call without its result', said(['user', { text: 'x' }], ['model', call], ['user', { text: 'y' }])],
     ['a result without its call', said(['user', { text: 'x' }], ['model', { text: 'y' }], ['user', result])],
     ['an unknown control', generate({ generationConfig: { max_tokens: 1 } })],
     [
-      'a control for tools without tools',
+      'a tool configuration without tools',
       generate({ toolConfig: { functionCallingConfig: { mode: 'ANY' } } }),
     ],
     [
-      'a level of thinking before its time',
+      'a thinking level before generation 3',
       generate({ generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } }),
     ],
-  ])('google/*: %s', async (_, body) => {
+  ])('google/*: returns 400 for %s', async (_, body) => {
     expect(await post(at('google', 'gemini-2.5-pro:generateContent'), body)).toBe(400);
   });
 
-  it('google/*: a call of generation 3 that comes back without a signature', async () => {
+  it('google/*: returns 400 for a call of generation 3 that is sent back without a signature', async () => {
     const turns = said(['user', { text: 'x' }], ['model', call], ['user', result]);
     expect(await post(at('google', 'gemini-3-pro-preview:generateContent'), turns)).toBe(400);
   });
@@ -259,22 +259,22 @@ describe('the fake platform turns away what the real one does', () => {
     ['no version', predict({ anthropic_version: undefined })],
     ['another platform’s version', predict({ anthropic_version: 'bedrock-2023-05-31' })],
     ['a model', predict({ model: 'claude-opus-4-6' })],
-    ['no limit', predict({ max_tokens: undefined })],
-    ['a stream where there is none', predict({ stream: true })],
+    ['no `max_tokens`', predict({ max_tokens: undefined })],
+    ['`stream` on a call that cannot stream', predict({ stream: true })],
     ['an unknown member', predict({ response_format: {} })],
     ['an unknown beta', predict({ anthropic_beta: ['x'] })],
-    ['a member of a beta that was not asked for', predict({ context_management: { edits: [] } })],
+    ['a member of a beta that is not enabled', predict({ context_management: { edits: [] } })],
     ['an unknown role', predict({ messages: [{ role: 'system', content: 'x' }, ...user] })],
     ['blank text', predict({ messages: [{ role: 'user', content: [{ type: 'text', text: ' ' }] }] })],
     ['a call without its result', predict({ messages: [...user, used, ...user] })],
     ['a result without its call', predict({ messages: [...user, answered] })],
-    ['the assistant last', predict({ messages: [...user, used] })],
+    ['an assistant turn at the end', predict({ messages: [...user, used] })],
     [
       'a tool id of another platform',
       predict({ messages: [...user, { ...used, content: [{ ...use, id: 'a:0' }] }, answered] }),
     ],
     [
-      'thinking that nobody signed',
+      'thinking without a signature',
       predict({
         messages: [
           ...user,
@@ -283,17 +283,17 @@ describe('the fake platform turns away what the real one does', () => {
         ],
       }),
     ],
-    ['a budget over the limit', predict({ thinking: { type: 'enabled', budget_tokens: 1024 } })],
-    ['a choice without tools', predict({ tool_choice: { type: 'auto' } })],
-  ])('anthropic/*: %s', async (_, body) => {
+    ['a thinking budget over `max_tokens`', predict({ thinking: { type: 'enabled', budget_tokens: 1024 } })],
+    ['a `tool_choice` without tools', predict({ tool_choice: { type: 'auto' } })],
+  ])('anthropic/*: returns 400 for %s', async (_, body) => {
     expect(await post(at('anthropic', 'claude-opus-4-6:rawPredict'), body)).toBe(400);
   });
 
   it.each([
     ['another project', at('google', 'gemini-2.5-pro:generateContent').replace('project-1', 'project-2')],
-    ['a stream that is no server-sent one', at('google', 'gemini-2.5-pro:streamGenerateContent')],
+    ['a stream without `alt=sse`', at('google', 'gemini-2.5-pro:streamGenerateContent')],
     ['a call of the other publisher', at('google', 'gemini-2.5-pro:rawPredict')],
-  ])('%s', async (_, target) => {
+  ])('returns 404 for %s', async (_, target) => {
     expect(await post(target, generate({}))).toBe(404);
   });
 });

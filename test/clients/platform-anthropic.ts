@@ -38,7 +38,7 @@ interface Line {
   readonly zodOutputFormat: typeof zodOutputFormat1;
 }
 
-/** The two lines of one library, which share the interface that is used here. */
+/** The two release lines of the library, which share the interface that is used here. */
 const lines: readonly Line[] = [
   { line: '1.x', Sdk: Anthropic1, betaZodTool: betaZodTool1, zodOutputFormat: zodOutputFormat1 },
   {
@@ -57,7 +57,7 @@ const ephemeral = { cache_control: { type: 'ephemeral' as const } };
 export const anthropicClient = (scenario: PlatformScenario, SdkOf: Sdk = Anthropic1): Anthropic1 =>
   new SdkOf({ baseURL: scenario.url(), apiKey: scenario.key, maxRetries: 0 });
 
-/** The Anthropic clients over one route, in their own words where the upstream speaks them, else translated. */
+/** The Anthropic clients over one route; bodies are translated unless the upstream speaks messages. */
 export function describeMessages(scenario: PlatformScenario, route: PlatformRoute): void {
   describe.each(lines)(`the Anthropic client $line over ${route.id}`, (each) => {
     const suite = { scenario, route, ...each };
@@ -86,7 +86,7 @@ const bodyOf = ({ route }: Suite, behaviour: Behaviour) => ({
   messages: user,
 });
 
-/** The whole message, asked for either way. */
+/** The complete message, requested with or without a stream. */
 const answered = (
   { scenario, Sdk: SdkOf }: Suite,
   how: string,
@@ -105,7 +105,7 @@ function describeAnswers(suite: Suite): void {
   const id = idOf(suite);
   const call = (how: string) => ({ route, operation: 'messages' as const, stream: how !== 'whole' });
 
-  it.each(ways(suite))('gets an answer with usage; one attempt, one priced row: %s', async (how) => {
+  it.each(ways(suite))('receives a message with usage; one attempt, one priced row: %s', async (how) => {
     const message = await answered(suite, how, bodyOf(suite, 'plain'), named(id(how)));
     expect(message).toMatchObject({
       type: 'message',
@@ -131,7 +131,7 @@ function describeAnswers(suite: Suite): void {
   });
 
   if (route.streams)
-    it('reads a stream event by event, each once and in order', async () => {
+    it('receives the kinds of stream events in the order of the protocol', async () => {
       const stream = await anthropicClient(scenario, SdkOf).messages.create({
         ...bodyOf(suite, 'plain'),
         stream: true,
@@ -205,7 +205,7 @@ function describeTools(suite: Suite): void {
     },
   );
 
-  it.each(ways(suite))('runs tools by itself: %s', async (how) => {
+  it.each(ways(suite))('runs tools with its tool runner: %s', async (how) => {
     const ran: string[] = [];
     const runner = anthropicClient(scenario, SdkOf).beta.messages.toolRunner({
       ...bodyOf(suite, 'parallel'),
@@ -217,7 +217,7 @@ function describeTools(suite: Suite): void {
     expect(ran.toSorted()).toEqual(toolNames.toSorted());
   });
 
-  it('tells a failed tool as such', async () => {
+  it('sends the result of a failed tool, which reaches the upstream as an error', async () => {
     const body = { ...bodyOf(suite, 'tools'), tools };
     const asked = await answered(suite, 'whole', body);
     const tool_use_id = asked.content.find((block) => block.type === 'tool_use')!.id;
@@ -234,7 +234,7 @@ function describeTools(suite: Suite): void {
     if (route.native) expect(JSON.stringify(scenario.sent())).toContain('"is_error":true');
   });
 
-  it('calls the tool that it must call, any that it may, and none that it must not', async () => {
+  it('follows `tool_choice`: the named tool, one for `any`, none for `none`', async () => {
     const calledBy = async (behaviour: Behaviour, tool_choice: Anthropic1.ToolChoice) => {
       const { content } = await answered(suite, 'whole', { ...bodyOf(suite, behaviour), tools, tool_choice });
       return content.flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
@@ -245,7 +245,7 @@ function describeTools(suite: Suite): void {
   });
 
   if (route.streams)
-    it('never runs a tool whose call was broken off', async () => {
+    it('never runs a tool if the upstream fails before the end of its call', async () => {
       const ran: string[] = [];
       const runner = anthropicClient(scenario, SdkOf).beta.messages.toolRunner({
         ...bodyOf(suite, 'tools-fall-over'),
@@ -261,7 +261,7 @@ function describeReplay(suite: Suite): void {
   const { scenario, route, Sdk: SdkOf, zodOutputFormat } = suite;
   const signature = route.native ? simulatedSignature : '';
 
-  it.each(ways(suite))('shows reasoning as a thinking block, and may send it back: %s', async (how) => {
+  it.each(ways(suite))('receives a thinking block, replayed only on a native route: %s', async (how) => {
     const asked = { ...bodyOf(suite, 'reasoning'), thinking };
     const content = [
       { type: 'thinking' as const, thinking: simulatedReasoning, signature },
@@ -272,13 +272,13 @@ function describeReplay(suite: Suite): void {
     const messages = [...user, { role: 'assistant' as const, content: message.content }, ...user];
     await answered(suite, how, { ...asked, messages });
     const sent = JSON.stringify(scenario.sent());
-    // Where it can be replayed it comes back word by word, with its signature; elsewhere nothing of it does.
+    // If it can be replayed, it is sent upstream unchanged, with its signature; otherwise none of it is sent.
     expect(sent.includes(JSON.stringify(content[0]))).toBe(route.native);
     expect(sent.includes(simulatedReasoning)).toBe(route.native);
   });
 
   if (route.native) {
-    it('has cache marks, thinking and whatever it sends arrive as it is', async () => {
+    it('sends cache marks, thinking, tools and messages, which arrive upstream unchanged', async () => {
       const system = [{ type: 'text' as const, text: 'Be brief.', ...ephemeral }];
       const tools = [{ name: 'weather', input_schema: toolParameters, ...ephemeral }];
       const messages: Anthropic1.MessageParam[] = [
@@ -302,7 +302,7 @@ function describeReplay(suite: Suite): void {
       expect(scenario.sent()).toMatchObject({ max_tokens, system, tools, thinking, messages });
     });
 
-    it('has those of its betas arrive that the upstream knows', async () => {
+    it('sends betas, of which only those that the upstream supports are forwarded', async () => {
       const edits = [{ type: 'clear_tool_uses_20250919' as const }];
       await anthropicClient(scenario, SdkOf).beta.messages.create({
         ...bodyOf(suite, 'plain'),
@@ -317,7 +317,7 @@ function describeReplay(suite: Suite): void {
     });
   }
 
-  it('gets an answer that follows its schema, or a clear 400', async () => {
+  it('parses an answer that follows its schema, or is refused with 400 if the route has no `json_schema`', async () => {
     const format = zodOutputFormat(z.object({ city: z.string(), degrees: z.number() }));
     const asked = anthropicClient(scenario, SdkOf).messages.parse({
       ...bodyOf(suite, 'plain'),
@@ -328,7 +328,7 @@ function describeReplay(suite: Suite): void {
   });
 }
 
-/** A refusal of the gateway's own, which nothing was sent upstream for. */
+/** A refusal by the gateway itself, for which nothing was sent upstream. */
 async function expectUnable(
   { scenario, Sdk: SdkOf }: Suite,
   call: Promise<unknown>,
@@ -376,7 +376,7 @@ function describeFailures(suite: Suite): void {
     });
   }
 
-  it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
+  it.each(upstreamRefusals)('throws the error class of $status for $what', async (refusal) => {
     const { messages } = anthropicClient(scenario, SdkOf);
     const body = bodyOf(suite, refusal.model);
     await expectRefused(await reasonOf(messages.create(body)), refusal, false);
@@ -384,7 +384,7 @@ function describeFailures(suite: Suite): void {
     await expectRefused(await reasonOf(messages.create({ ...body, stream: true })), refusal, true);
   });
 
-  it('cancels the upstream when it is aborted before anything was answered', async () => {
+  it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
     const leaving = new AbortController();
     const call = anthropicClient(scenario, SdkOf).messages.create(bodyOf(suite, 'silent'), {
       ...named(id('abort-early')),
@@ -397,14 +397,14 @@ function describeFailures(suite: Suite): void {
   });
 
   if (!route.streams) {
-    it('is told by a clear 400 that the route cannot stream', async () => {
+    it('is refused with a 400 that names `stream` if the route cannot stream', async () => {
       const { messages } = anthropicClient(scenario, SdkOf);
       await expectUnable(suite, messages.create({ ...bodyOf(suite, 'plain'), stream: true }), /`stream`/);
     });
     return;
   }
 
-  it.each(midStream)('throws when the upstream fails in the middle: %s', async (behaviour, message) => {
+  it.each(midStream)('throws when the upstream fails mid-stream: %s', async (behaviour, message) => {
     const types: string[] = [];
     const read = async (): Promise<void> => {
       const { messages } = anthropicClient(scenario, SdkOf);
@@ -426,7 +426,7 @@ function describeFailures(suite: Suite): void {
     });
   });
 
-  it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+  it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
     const leaving = new AbortController();
     const stream = await anthropicClient(scenario, SdkOf).messages.create(
       { ...bodyOf(suite, 'endless'), stream: true },

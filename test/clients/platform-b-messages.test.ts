@@ -9,4 +9,4 @@ describeMessages(scenario, invoked);
 describeMessages(scenario, endpointbMessages);
 describeMessages(scenario, runtimeChat);
 
-it('no key and no token is in any table or any line of the log', () => scenario.expectNoSecretKept());
+it('no key or token is stored in any table or log line', () => scenario.expectNoSecretKept());

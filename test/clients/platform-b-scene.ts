@@ -9,7 +9,7 @@ import {
 const region = 'us-east-1';
 const basePath = '/openai/v1';
 
-/** Whose signatures the platform knows: a role with a session, and a user without one. */
+/** The signers that the platform accepts: a role with a session, and a user without one. */
 export const role = {
   accessKeyId: 'AKIAPLATFORMB0000001',
   secret: 'a-secret-access-key-of-the-role-0123456789',
@@ -28,7 +28,7 @@ const styled = (api_style: string, more: object = {}, lacks: object = capabiliti
   capabilities: lacks,
   compatibility: {
     cloud_b: { api_style, ...more },
-    // Messages callers cannot ask a chat-style upstream for usage: the route does.
+    // Messages callers cannot request usage from a chat-style upstream, so the route does.
     ...(api_style.endsWith('_chat') ? { compat: { supports_stream_usage: true } } : {}),
   },
 });
@@ -102,7 +102,7 @@ export const stylesOfB = [
   endpointbResponses,
 ];
 
-/** What each of the wrong providers gets wrong, and what the platform says of it. */
+/** The wrong signing settings of each provider that the platform refuses. */
 export const wrongSigners = {
   forged: { secret_access_key: 'another-secret-access-key-0123456789abcdef', session_token: role.token },
   ended: { secret_access_key: role.secret, session_token: 'a-session-token-that-has-ended-0123456789==' },
@@ -113,17 +113,17 @@ export const wrongSigners = {
   astray: { secret_access_key: role.secret, session_token: role.token },
 } as const;
 
-/** An inference profile as nothing but its ARN. */
+/** An inference profile, given only by its ARN. */
 export const profile =
   'arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-opus-4-6-v1:0';
 
-/** Models that call their tools by ids that only some styles take, or none but their own. */
+/** Models whose tool call ids are accepted by some styles only, or only by their own. */
 export const oddIds = {
   'unified-odd': [unified, 'functions.weather:0'],
   'runtime-chat-odd': [runtimeChat, 'call|weather 0'],
 } as const;
 
-/** Platform B with two who may sign for it, `b` and `person`, and the wrong signers. */
+/** Platform B with two valid signers, the providers `b` and `person`, and the wrong signers. */
 export async function startB() {
   const platform = await startPlatformB({ region, basePath, signers: [role, person] });
   Object.assign(process.env, variables);

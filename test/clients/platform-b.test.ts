@@ -38,7 +38,7 @@ const user = [{ role: 'user' as const, content: hello }];
 const max_completion_tokens = 100;
 const weather = { type: 'function' as const, function: { name: 'weather', parameters: toolParameters } };
 
-describe('what reaches the platform', () => {
+describe('requests to the platform', () => {
   const claude = encodeURIComponent(unified.upstreamModel);
 
   it.each([
@@ -47,7 +47,7 @@ describe('what reaches the platform', () => {
     ['endpointb-messages', endpointbMessages, ['/anthropic/v1/messages', '/anthropic/v1/messages']],
     ['runtime-chat', runtimeChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
     ['endpointb-chat', endpointbChat, ['/openai/v1/chat/completions', '/openai/v1/chat/completions']],
-  ])('%s: the call, signed for its host', async (_, route, targets) => {
+  ])('%s: go to the path of the style, signed for the host, no SDK headers', async (_, route, targets) => {
     const { completions } = openAiClient(scenario).chat;
     const body = { model: `${route.id}-plain`, max_completion_tokens, messages: user };
     await completions.create(body);
@@ -64,7 +64,7 @@ describe('what reaches the platform', () => {
     }
   });
 
-  it.each(['unified', 'invoked'])('%s: a model may be an ARN', async (id) => {
+  it.each(['unified', 'invoked'])('%s: have the encoded ARN in the path if the model is one', async (id) => {
     const { completions } = openAiClient(scenario).chat;
     const body = { model: `${id}-profile`, max_completion_tokens, messages: user };
     expect((await completions.create(body)).choices[0]?.message.content).toBe(answerTo(hello));
@@ -72,7 +72,7 @@ describe('what reaches the platform', () => {
     expect(scenario.seen()[0]?.target).toBe(`/model/${encodeURIComponent(profile)}/${call}`);
   });
 
-  it('the versions of the messages body: invoke in the body, endpointb in a header', async () => {
+  it('have the version of the messages format in the body for invoke, and in a header for endpointb', async () => {
     const { messages } = anthropicClient(scenario);
     await messages.create({ model: 'invoked-plain', max_tokens: 9, messages: user });
     expect(scenario.sent()).toEqual({
@@ -86,7 +86,7 @@ describe('what reaches the platform', () => {
     expect(platform().endpointb.seen[0]?.headers['anthropic-version']).toBe('2023-06-01');
   });
 
-  it.each([unified, invoked, endpointbMessages])('$id: an image in base64 arrives', async ({ id }) => {
+  it.each([unified, invoked, endpointbMessages])('$id: include a base64 image', async ({ id }) => {
     const image = { type: 'image_url' as const, image_url: { url: pixelUrl } };
     const messages = [{ role: 'user' as const, content: [image, { type: 'text' as const, text: hello }] }];
     const { completions } = openAiClient(scenario).chat;
@@ -95,7 +95,7 @@ describe('what reaches the platform', () => {
     expect(JSON.stringify(scenario.sent())).toContain(pixel);
   });
 
-  it.each([unified, invoked])('$id: a remote image is a clear 400', async ({ id }) => {
+  it.each([unified, invoked])('$id: are refused with 400 if an image is a remote URL', async ({ id }) => {
     const image = { type: 'image_url' as const, image_url: { url: 'https://example.com/a.png' } };
     const call = openAiClient(scenario).chat.completions.create({
       model: `${id}-plain`,
@@ -115,7 +115,7 @@ describe('what reaches the platform', () => {
     ['frequency_penalty', { frequency_penalty: 1 }, ['unified', 'invoked']],
     ['parallel_tool_calls', { parallel_tool_calls: false, tools: [weather] }, ['invoked']],
   ])(
-    'a control that invoke and converse cannot express is refused by its name: %s',
+    'are refused with a 400 that names a field that invoke or converse cannot express: %s',
     async (field, over, by) => {
       for (const id of by) {
         const body = { model: `${id}-plain`, max_completion_tokens, messages: user, ...over };
@@ -125,7 +125,7 @@ describe('what reaches the platform', () => {
     },
   );
 
-  it('what changes no answer is dropped, and what nobody knows too', async () => {
+  it('succeed with fields that do not change the answer, and with an unknown field', async () => {
     const controls = { user: 'u', store: true, metadata: { a: 'b' }, prompt_cache_key: 'k', x_unknown: 1 };
     for (const id of ['unified', 'invoked', 'endpointb-messages']) {
       const body = { model: `${id}-plain`, max_completion_tokens, messages: user, ...controls };
@@ -141,7 +141,7 @@ describeChat(scenario, endpointbMessages, 'cloud_b_platform');
 describeChat(scenario, runtimeChat, undefined);
 describeResponses(scenario, endpointbResponses);
 
-it.each([false, true])('endpointb_chat answers as runtime_chat does (stream: %s)', async (stream) => {
+it.each([false, true])('endpointb_chat returns the upstream’s answer (stream: %s)', async (stream) => {
   const { completions } = openAiClient(scenario).chat;
   const body = { model: 'endpointb-chat-plain', messages: user };
   const completion = stream
@@ -158,7 +158,7 @@ describe('conversations with tools', () => {
     content: resultOf('weather'),
   });
 
-  it('move between the styles, also with ids that only one of them takes', async () => {
+  it('can move between the styles, also with tool call ids that only one style accepts', async () => {
     const { completions } = openAiClient(scenario).chat;
     const messages: OpenAI.ChatCompletionMessageParam[] = [...user];
     const models = [
@@ -181,21 +181,24 @@ describe('conversations with tools', () => {
     expect(messages).toHaveLength(1 + 4 * models.length);
   });
 
-  it.each([unified, invoked, endpointbMessages, runtimeChat])('go on without tools: $id', async ({ id }) => {
-    const { completions } = openAiClient(scenario).chat;
-    const body = { model: `${id}-tools`, max_completion_tokens };
-    const asked = await completions.create({ ...body, tools: [weather], messages: user });
-    const { message } = asked.choices[0]!;
-    const messages = [...user, message, result(message.tool_calls![0]!)];
-    const answered = await completions.create({ ...body, messages });
-    expect(answered.choices[0]?.message.content).toContain(resultOf('weather'));
-  });
+  it.each([unified, invoked, endpointbMessages, runtimeChat])(
+    'continue when a later request omits the tools: $id',
+    async ({ id }) => {
+      const { completions } = openAiClient(scenario).chat;
+      const body = { model: `${id}-tools`, max_completion_tokens };
+      const asked = await completions.create({ ...body, tools: [weather], messages: user });
+      const { message } = asked.choices[0]!;
+      const messages = [...user, message, result(message.tool_calls![0]!)];
+      const answered = await completions.create({ ...body, messages });
+      expect(answered.choices[0]?.message.content).toContain(resultOf('weather'));
+    },
+  );
 });
 
 describe('responses', () => {
   const model = 'endpointb-responses-plain';
 
-  it('a hosted image-generation tool is stripped, and refused where it is required', async () => {
+  it('a hosted image-generation tool is removed, or refused with 400 if `tool_choice` requires it', async () => {
     const { responses } = openAiClient(scenario);
     const tools: OpenAI.Responses.Tool[] = [
       { type: 'image_generation' },
@@ -213,7 +216,7 @@ describe('responses', () => {
     await expectUnable(scenario, required, /image/);
   });
 
-  it('ids that another upstream gave are bounded on both sides of a call', async () => {
+  it('input with ids of another upstream is accepted, and the result of its tool call is used', async () => {
     const call_id = 'call|from another upstream';
     const response = await openAiClient(scenario).responses.create({
       model,
@@ -227,7 +230,7 @@ describe('responses', () => {
     expect(response.output_text).toBe(answerAfter('Rain.'));
   });
 
-  it('keep the name of each event with its payload, though this host writes it last', async () => {
+  it('each event has the `type` of its payload as its name, although this host writes the name last', async () => {
     const answer = await fetch(`${scenario.url()}/v1/responses`, {
       method: 'POST',
       headers: { authorization: `Bearer ${scenario.key}`, 'content-type': 'application/json' },
@@ -240,14 +243,14 @@ describe('responses', () => {
       expect((JSON.parse(data) as { type: string }).type).toBe(event);
   });
 
-  it('other families are a clear 400', async () => {
+  it('requests of other families are refused with a 400 that names the family', async () => {
     const { chat, embeddings } = openAiClient(scenario);
     await expectUnable(scenario, chat.completions.create({ model, messages: user }), /`chat_completions`/);
     await expectUnable(scenario, embeddings.create({ model, input: hello }), /`embeddings`/);
   });
 });
 
-describe('requests that are not signed well', () => {
+describe('requests with a wrong signature', () => {
   const said = {
     forged: [
       'InvalidSignatureException',
@@ -258,7 +261,7 @@ describe('requests that are not signed well', () => {
     astray: ['InvalidSignatureException', /^Credential should be scoped to a valid region\.$/],
   } as const;
 
-  it.each(Object.entries(said))('a clear 502 with one attempt: %s', async (signer, [code, message]) => {
+  it.each(Object.entries(said))('return 502 after one attempt: %s', async (signer, [code, message]) => {
     for (const id of ['unified', 'endpointb-messages']) {
       const body = { model: `${id}-by-${signer}`, max_completion_tokens, messages: user };
       const { completions } = openAiClient(scenario).chat;
@@ -282,11 +285,11 @@ describe('requests that are not signed well', () => {
     }
   });
 
-  it('no key and no token is in any table or any line of the log', () => scenario.expectNoSecretKept());
+  it('store no key or token in any table or log line', () => scenario.expectNoSecretKept());
 });
 
-describe('the fake platform turns away what the real one does', () => {
-  /** Signed by another library than the gateway's. */
+describe('the fake platform, which follows the rules of the real one', () => {
+  /** Signs with another library than the gateway's. */
   async function post(
     host: 'runtime' | 'endpointb',
     target: string,
@@ -336,7 +339,7 @@ describe('the fake platform turns away what the real one does', () => {
     tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }],
   };
 
-  it('takes what is right', async () => {
+  it('accepts valid requests', async () => {
     expect(await post('runtime', target, turns(first, turn('assistant', use), turn('user', answer)))).toBe(
       200,
     );
@@ -349,42 +352,42 @@ describe('the fake platform turns away what the real one does', () => {
     ['for another region', { region: 'eu-west-1' }],
     ['over another body', { spoil: ({ headers, body }) => ({ headers, body: `${body} ` }) }],
     [
-      'not at all',
+      'with a bearer token instead',
       { spoil: ({ headers, body }) => ({ headers: { ...headers, authorization: 'Bearer x' }, body }) },
     ],
     [
-      'without the session',
+      'without the session token',
       { spoil: ({ headers, body }) => ({ headers: { ...headers, 'x-amz-security-token': '' }, body }) },
     ],
     [
-      'a day ago',
+      'with a date of 2020',
       { spoil: ({ headers, body }) => ({ headers: { ...headers, 'x-amz-date': '20200101T000000Z' }, body }) },
     ],
-  ])('403: signed %s', async (_, over) => {
+  ])('returns 403 for a request signed %s', async (_, over) => {
     expect(await post('runtime', target, converse({}), over)).toBe(403);
   });
 
   it.each([
-    ['nothing said', converse({ messages: [] })],
+    ['no messages', converse({ messages: [] })],
     ['an unknown member', converse({ model: 'x' })],
     ['an unknown role', converse({ messages: [turn('system', { text: 'x' })] })],
     ['blank text', converse({ messages: [turn('user', { text: ' ' })] })],
-    ['two turns of one role', converse({ messages: [first, first] })],
-    ['two kinds in one block', converse({ messages: [turn('user', { text: 'x', ...answer })] })],
-    ['blocks of tools without tools', { messages: [first, turn('assistant', use), turn('user', answer)] }],
+    ['two consecutive turns of one role', converse({ messages: [first, first] })],
+    ['a block of two kinds', converse({ messages: [turn('user', { text: 'x', ...answer })] })],
+    ['tool blocks without tools', { messages: [first, turn('assistant', use), turn('user', answer)] }],
     ['a call without its result', turns(first, turn('assistant', use), first)],
     ['a result without its call', turns(first, turn('assistant', { text: 'x' }), turn('user', answer))],
     [
-      'an id of another platform',
+      'a tool call id of another platform',
       turns(
         first,
         turn('assistant', { toolUse: { ...use.toolUse, toolUseId: 'a|b' } }),
         turn('user', answer),
       ),
     ],
-    ['no tools where there are some', converse({ toolConfig: { tools: [] } })],
+    ['an empty list of tools', converse({ toolConfig: { tools: [] } })],
     ['a control of another API', converse({ inferenceConfig: { max_tokens: 1 } })],
-  ])('400: converse with %s', async (_, body) => {
+  ])('returns 400 for converse with %s', async (_, body) => {
     expect(await post('runtime', target, body)).toBe(400);
   });
 
@@ -393,7 +396,7 @@ describe('the fake platform turns away what the real one does', () => {
     ['an unknown role', chat({ messages: [{ role: 'model', content: 'x' }] })],
     ['a call without its result', chat({ messages: [called, ...user] })],
     ['a result without its call', chat({ messages: [{ role: 'tool', tool_call_id: 'a', content: 'x' }] })],
-  ])('400: chat completions with %s', async (_, body) => {
+  ])('returns 400 for chat completions with %s', async (_, body) => {
     expect(await post('runtime', '/openai/v1/chat/completions', body)).toBe(400);
   });
 
@@ -401,7 +404,7 @@ describe('the fake platform turns away what the real one does', () => {
     ['a hosted tool', { tools: [{ type: 'image_generation' }] }],
     ['a foreign id', { input: [{ type: 'reasoning', id: 'x', summary: [] }] }],
     ['a result without its call', { input: [{ type: 'function_call_output', call_id: 'a', output: 'x' }] }],
-  ])('400: responses with %s', async (_, over) => {
+  ])('returns 400 for responses with %s', async (_, over) => {
     expect(
       await post('endpointb', '/openai/v1/responses', { model: chatStyleModel, input: 'x', ...over }),
     ).toBe(400);
@@ -410,13 +413,13 @@ describe('the fake platform turns away what the real one does', () => {
   it.each([
     ['invoke without a version', 'runtime', `/model/x/invoke`, { max_tokens: 9, messages: user }],
     [
-      'invoke as a stream',
+      'invoke with `stream`',
       'runtime',
       `/model/x/invoke`,
       { anthropic_version: 'bedrock-2023-05-31', max_tokens: 9, messages: user, stream: true },
     ],
     ['messages without a model', 'endpointb', '/anthropic/v1/messages', { max_tokens: 9, messages: user }],
-  ] as const)('400: %s', async (_, host, path, body) => {
+  ] as const)('returns 400 for %s', async (_, host, path, body) => {
     expect(await post(host, path, body)).toBe(400);
   });
 });

@@ -49,7 +49,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
   }));
 
   describe(`the openai client, responses over ${route.id}`, () => {
-    it('gets a whole answer, with usage and our request id; one attempt, one priced row', async () => {
+    it('receives a non-streamed answer with usage and its request id; one attempt, one priced row', async () => {
       const response = await client().responses.create(
         { ...body('plain'), instructions: 'Be brief.' },
         named(id('whole')),
@@ -60,7 +60,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       await scenario.expectSold(id('whole'), call(false), usageOf(response.usage));
     });
 
-    it('reads a stream to its end: every event under its name, the same text, usage, one priced row', async () => {
+    it('reads a stream to its end: numbered events, the same text, usage, one priced row', async () => {
       const stream = await client().responses.create(
         { ...body('plain'), stream: true },
         named(id('streamed')),
@@ -122,7 +122,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       },
     );
 
-    it('shows reasoning as an item of its own, and may send it back', async () => {
+    it('receives reasoning as a separate item, which arrives upstream unchanged when sent back', async () => {
       const asked = { ...body('reasoning'), include: ['reasoning.encrypted_content' as const], store: false };
       const response = await client().responses.create(asked);
       expect(response.output.map(({ type }) => type)).toEqual(['reasoning', 'message']);
@@ -133,7 +133,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       expect(scenario.sent()).toMatchObject({ input: [{}, response.output[0], {}, {}] });
     });
 
-    it('streams reasoning as events of its own', async () => {
+    it('receives streamed reasoning as `response.reasoning_summary_text.delta` events', async () => {
       const { events } = await readToEnd(
         await client().responses.create({ ...body('reasoning'), stream: true }),
       );
@@ -143,14 +143,14 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       expect(thought.join('')).toBe(simulatedReasoning);
     });
 
-    it('gets an answer that follows its schema, or a clear 400', async () => {
+    it('parses an answer that follows its schema, or is refused with 400 if the route has no `json_schema`', async () => {
       const format = zodTextFormat(placeShape, 'place');
       const asked = client().responses.parse({ ...body('plain'), text: { format } });
       if (route.schemas) expect((await asked).output_parsed).toEqual(simulatedPlace);
       else await expectUnable(scenario, asked, /`json_schema`/);
     });
 
-    it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
+    it.each(upstreamRefusals)('throws the error class of $status for $what', async (refusal) => {
       const { responses } = client();
       await expectRefused(
         scenario,
@@ -163,7 +163,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       await expectRefused(scenario, route, await reasonOf(streamed), refusal, true);
     });
 
-    it.each(midStream)('throws when the upstream fails in the middle: %s', async (behaviour, message) => {
+    it.each(midStream)('throws when the upstream fails mid-stream: %s', async (behaviour, message) => {
       const stream = await client().responses.create({ ...body(behaviour), stream: true });
       const { events, error } = await readToEnd(stream);
       expect(error).toBeInstanceOf(APIError);
@@ -176,7 +176,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       });
     });
 
-    it('cancels the upstream when it is aborted in the middle of a stream', async () => {
+    it('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
       const leaving = new AbortController();
       const stream = await client().responses.create(
         { ...body('endless'), stream: true },
@@ -188,7 +188,7 @@ export function describeResponses(scenario: PlatformScenario, route: PlatformRou
       expect(leaving.signal.aborted).toBe(true);
     });
 
-    it('cancels the upstream when it is aborted before anything was answered', async () => {
+    it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
       const leaving = new AbortController();
       const asked = client().responses.create(body('silent'), {
         ...named(id('abort-early')),

@@ -29,7 +29,7 @@ import {
   toolParameters,
 } from './scenario.ts';
 
-/** What the simulation makes of a schema with these members. */
+/** A schema, and the object that the simulation generates from it. */
 export const placeShape = z.object({ city: z.string(), degrees: z.number() });
 export const simulatedPlace = { city: 'simulated city', degrees: 1 };
 
@@ -50,11 +50,11 @@ export const openAiClient = (scenario: PlatformScenario): OpenAI =>
 
 export const named = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
 
-/** What several results, one after the other, are answered with. */
+/** The answer to several consecutive tool results. */
 export const answerAfterAll = ({ hears }: PlatformRoute, names: readonly string[]): string =>
   answerAfter(hears === 'all' ? names.map(resultOf).join(' ') : resultOf(names.at(-1) ?? ''));
 
-/** Everything that was read, and what it ended with. */
+/** All events that were read, and the error that ended the stream, if any. */
 export async function readToEnd<E>(
   stream: AsyncIterable<E>,
 ): Promise<{ readonly events: readonly E[]; readonly error: unknown }> {
@@ -78,7 +78,7 @@ interface Thought {
   >;
 }
 
-/** Where a native platform's reasoning is, and nowhere else; a chat-style host has a field of its own for it. */
+/** A native platform's reasoning, read only from its metadata; a chat-style host has a field for it. */
 export const thoughtIn = (said: object, namespace: string | undefined): string => {
   const { reasoning, reasoning_content, provider_metadata: metadata } = said as Thought;
   return namespace === undefined
@@ -86,7 +86,7 @@ export const thoughtIn = (said: object, namespace: string | undefined): string =
     : (metadata?.[namespace]?.reasoning ?? []).map(({ thinking }) => thinking ?? '').join('');
 };
 
-/** The library's own class, with the upstream's words and its code where it has one. */
+/** The library's own error class, with the upstream's message, and the upstream's code if it has one. */
 export async function expectRefused(
   scenario: PlatformScenario,
   { codes }: PlatformRoute,
@@ -107,7 +107,7 @@ export async function expectRefused(
   });
 }
 
-/** A refusal of the gateway's own, which nothing was sent upstream for. */
+/** A refusal by the gateway itself, for which nothing was sent upstream. */
 export async function expectUnable(scenario: PlatformScenario, call: Promise<unknown>, message: RegExp) {
   const before = scenario.seen().length;
   const error = await reasonOf(call);
@@ -158,7 +158,7 @@ export function describeChat(
   }));
 
   describe(`the openai client, chat completions over ${route.id}`, () => {
-    it('gets a whole answer, with usage and our request id; one attempt, one priced row', async () => {
+    it('receives a non-streamed answer with usage and its request id; one attempt, one priced row', async () => {
       const completion = await client().chat.completions.create(
         {
           ...body('plain'),
@@ -182,7 +182,7 @@ export function describeChat(
       await scenario.expectSold(id('whole'), call(false), usageOf(completion.usage));
     });
 
-    streamIt('reads a stream to its end: the same text, one finish, usage, one priced row', async () => {
+    streamIt('reads a stream to its end: text, one finish reason, usage once, one priced row', async () => {
       const stream = await client().chat.completions.create(
         { ...body('plain'), stream: true, stream_options },
         named(id('streamed')),
@@ -198,7 +198,7 @@ export function describeChat(
       await scenario.expectSold(id('streamed'), call(true), usageOf(usages[0]));
     });
 
-    streamIt('assembles the same completion with its stream helper', async () => {
+    streamIt('assembles text and finish reason with its stream helper', async () => {
       const completion = await client().chat.completions.stream(body('plain')).finalChatCompletion();
       expect(completion.choices[0]).toMatchObject({
         finish_reason: 'stop',
@@ -227,7 +227,7 @@ export function describeChat(
       });
     });
 
-    it('is told no usage where the upstream tells none: the row says so, and nothing is estimated', async () => {
+    it('receives no usage if the upstream reports none: the row is `usage_missing`, and nothing is estimated', async () => {
       const completion = await client().chat.completions.create(body('uncounted'), named(id('uncounted')));
       expect(completion.usage).toBeUndefined();
       await scenario.expectSold(id('uncounted'), call(false), 'usage_missing');
@@ -238,7 +238,7 @@ export function describeChat(
         ['tools', how, ['weather']] as const,
         ['parallel', how, ['weather', 'time']] as const,
       ]),
-    )('runs tools by itself: %s, %s', async (behaviour, how, expected) => {
+    )('runs tools with its tool runner: %s, %s', async (behaviour, how, expected) => {
       const ran: string[] = [];
       const { completions } = client().chat;
       const runner =
@@ -254,7 +254,7 @@ export function describeChat(
       expect(scenario.seen()).toHaveLength(2);
     });
 
-    it.each(ways)('gets `{}` for the arguments of a tool that takes none: %s', async (how) => {
+    it.each(ways)('receives `{}` as the arguments of a call without arguments: %s', async (how) => {
       const asked = { ...body('empty'), tools: plainTools };
       const completion =
         how === 'whole'
@@ -266,7 +266,7 @@ export function describeChat(
       });
     });
 
-    it('calls the tool that it must call, any that it may, and none that it must not', async () => {
+    it('follows `tool_choice`: the named tool, one for `required`, none for `none` or if `auto` needs none', async () => {
       const calledBy = async (behaviour: Behaviour, tool_choice: OpenAI.ChatCompletionToolChoiceOption) => {
         const asked = { ...body(behaviour), tools: plainTools, tool_choice };
         const { choices } = await client().chat.completions.create(asked);
@@ -279,7 +279,7 @@ export function describeChat(
       expect(await calledBy('tools', 'none')).toEqual([]);
     });
 
-    it('gets an answer that follows its schema, or a clear 400', async () => {
+    it('parses an answer that follows its schema, or is refused with 400 if the route has no `json_schema`', async () => {
       const asked = { ...body('plain'), response_format: zodResponseFormat(placeShape, 'place') };
       if (!route.schemas) {
         await expectUnable(scenario, client().chat.completions.parse(asked), /`json_schema`/);
@@ -289,7 +289,7 @@ export function describeChat(
       expect(completion.choices[0]?.message.parsed).toEqual(simulatedPlace);
     });
 
-    it.each(ways)('has reasoning apart from the content, and may send it back: %s', async (how) => {
+    it.each(ways)('receives reasoning apart from the content, and can send it back: %s', async (how) => {
       const asked = {
         ...body(namespace === undefined ? 'reasoning' : 'plain'),
         reasoning_effort: 'high' as const,
@@ -318,7 +318,7 @@ export function describeChat(
         expect(JSON.stringify(scenario.sent())).not.toContain('simulated reasoning');
     });
 
-    it.each(upstreamRefusals)('has the class of $status for $what', async (refusal) => {
+    it.each(upstreamRefusals)('throws the error class of $status for $what', async (refusal) => {
       const { completions } = client().chat;
       await expectRefused(
         scenario,
@@ -333,7 +333,7 @@ export function describeChat(
     });
 
     for (const [behaviour, message] of midStream)
-      streamIt(`throws when the upstream fails in the middle: ${behaviour}`, async () => {
+      streamIt(`throws when the upstream fails mid-stream: ${behaviour}`, async () => {
         const stream = await client().chat.completions.create({ ...body(behaviour), stream: true });
         const { events, error } = await readToEnd(stream);
         expect(error).toBeInstanceOf(APIError);
@@ -350,7 +350,7 @@ export function describeChat(
         });
       });
 
-    streamIt('never runs a tool whose call was broken off', async () => {
+    streamIt('never runs a tool if the upstream fails before the end of its call', async () => {
       const ran: string[] = [];
       const runner = client().chat.completions.runTools({
         ...body('tools-fall-over'),
@@ -361,7 +361,7 @@ export function describeChat(
       expect(ran).toEqual([]);
     });
 
-    streamIt('cancels the upstream when it is aborted in the middle of a stream', async () => {
+    streamIt('cancels the upstream request, logged with 499, when aborted mid-stream', async () => {
       const leaving = new AbortController();
       const stream = await client().chat.completions.create(
         { ...body('endless'), stream: true },
@@ -373,7 +373,7 @@ export function describeChat(
       expect(leaving.signal.aborted).toBe(true);
     });
 
-    it('cancels the upstream when it is aborted before anything was answered', async () => {
+    it('cancels the upstream request, logged with 499, when aborted before the response starts', async () => {
       const leaving = new AbortController();
       const asked = client().chat.completions.create(body('silent'), {
         ...named(id('abort-early')),
@@ -385,7 +385,7 @@ export function describeChat(
       expect(await reason).toBeInstanceOf(APIUserAbortError);
     });
 
-    it('is told by a clear 400 what the route cannot do', async () => {
+    it('is refused with a 400 that names what the route lacks: `stream`, `responses`, `embeddings` or `logit_bias`', async () => {
       const { chat, embeddings, responses } = client();
       if (!route.streams) {
         const streamed = chat.completions.create({ ...body('plain'), stream: true });

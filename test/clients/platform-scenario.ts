@@ -6,9 +6,9 @@ import type { PlatformServer, SeenCall } from '../support/platform-server.ts';
 import { timed } from '../support/undisturbed.ts';
 import { refusals as allRefusals, type Refusal, withoutFaultCode } from './scenario.ts';
 
-/** One way to a model of a platform, and what there is to know of it. */
+/** A route to a model of a platform, and its properties. */
 export interface PlatformRoute {
-  /** Models are called `<id>-<behaviour>`. */
+  /** Models are named `<id>-<behaviour>`. */
   readonly id: string;
   readonly provider: string;
   readonly upstreamModel: string;
@@ -17,20 +17,20 @@ export interface PlatformRoute {
   /** Whether it can stream, and follow a schema. */
   readonly streams: boolean;
   readonly schemas: boolean;
-  /** Whether messages callers reach the upstream in their own words. */
+  /** Whether the upstream speaks the messages format, so that messages bodies are not translated. */
   readonly native: boolean;
-  /** Of several tool results the simulated model repeats all where they are one turn, else the last. */
+  /** The simulated model repeats all of several tool results if they are one turn, else only the last. */
   readonly hears: 'all' | 'last';
-  /** Prompt tokens of an upstream that reports 100, and 40 of them, or beside them, as cached. */
+  /** Prompt tokens if the upstream reports 100, and 40 cached: as part of them (100) or beside them (140). */
   readonly cachedPrompt: 100 | 140;
-  /** The codes that its upstream calls failures by; those of the others are the gateway's. */
+  /** The upstream's own codes of failures; other failures have the gateway's code. */
   readonly codes?: Readonly<Partial<Record<Behaviour, string>>>;
 }
 
-/** What chat-style upstreams and the responses API call a limit. */
+/** The code of a rate limit in chat-style upstreams and the responses API. */
 export const chatStyleCodes = { limited: 'rate_limit_exceeded' } as const;
 
-/** What a route's models do, in the words of the simulated upstream. */
+/** The behaviour of a route's models, as directives of the simulated upstream. */
 const behaviours = {
   plain: '',
   cached: 'prompt-tokens=100&completion-tokens=7&cached-tokens=40',
@@ -64,14 +64,14 @@ export const upstreamRefusals: readonly (Refusal & { readonly model: Behaviour }
   (refusal) => (refusal.code === 'upstream_error' ? [{ ...refusal, model: refusal.model as Behaviour }] : []),
 );
 
-/** A class of errors, whatever it is made from. */
+/** A class of errors, with any constructor. */
 export type ClassOf = abstract new (...from: never[]) => Error;
 
 /** A platform that was started for a suite. */
 export interface StartedPlatform {
   readonly servers: readonly PlatformServer[];
   readonly providers: readonly object[];
-  /** Texts that nothing may keep. */
+  /** Texts that must not be stored anywhere. */
   readonly secrets: () => readonly string[];
   readonly close: () => Promise<void>;
 }
@@ -86,14 +86,14 @@ interface Scene {
 /** A token's price in picodollars, for every model. */
 const price = { prompt: 150_000n, completion: 600_000n };
 
-/** Which call a row is of. */
+/** The call that a row describes. */
 interface Call {
   readonly route: PlatformRoute;
   readonly operation: 'chat_completions' | 'messages' | 'responses';
   readonly stream: boolean;
 }
 
-/** A whole gateway in front of a platform, for a suite of client libraries. */
+/** A complete gateway in front of a platform, for a suite of client libraries. */
 export function platformScenario({ routes, start, models = [] }: Scene) {
   const database = withDatabase();
   const query = queries(database.url);
@@ -128,7 +128,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
     platform.servers.reduce((total, server) => total + count(server), 0);
   const inFlight = (): number => sum((server) => server.inFlight());
   const aborted = (): number => sum((server) => server.aborted());
-  /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
+  /** Waits for the end of the request: a failure is sent, or a client disconnects, before the rows exist. */
   const logged = finalTracesIn(query, () => gateway);
   const seen = (): readonly SeenCall[] => platform.servers.flatMap((server) => server.seen);
 
@@ -136,12 +136,12 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
     key,
     url: () => gateway.url,
     traceOf,
-    /** What has reached the platform in this test. */
+    /** The calls that have reached the platform in this test. */
     seen,
-    /** The body of the last request of them. */
+    /** The body of the last of them. */
     sent: () => seen().at(-1)?.body,
 
-    /** One attempt that succeeded, and one ledger row of exactly this usage and its price. */
+    /** One successful attempt, and one ledger row with exactly this usage and its price. */
     expectSold: async (
       requestId: string | null | undefined,
       { route, operation, stream }: Call,
@@ -170,7 +170,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
       expect(outcomesOf(gateway, requestId ?? '')).toMatchObject([{ outcome: 'success', status: 200 }]);
     },
 
-    /** A request that ended before anything was sold. */
+    /** A failed request: one log row, and no ledger row. */
     expectFailed: async (
       requestId: string | null | undefined,
       status: number,
@@ -186,7 +186,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
       expect(ledger).toEqual([]);
     },
 
-    /** `leave` ends a call that is under way: the upstream is left at once, and the request is logged with 499. */
+    /** `leave` ends a call in flight: the upstream request is aborted at once, and the log row has 499. */
     expectCancelled: async (requestId: string, leave: () => void | Promise<void>): Promise<void> => {
       await eventually(() => (inFlight() === 1 ? true : undefined));
       const before = aborted();
@@ -194,7 +194,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
         await leave();
         await eventually(() => (aborted() === before + 1 ? true : undefined));
       });
-      // Milliseconds on a quiet machine; suites share their cores with others.
+      // It takes milliseconds on a quiet machine; suites share their cores with others.
       expect(ms).toBeLessThan(1000);
       const { logs } = await logged(requestId);
       expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
@@ -216,7 +216,7 @@ export function platformScenario({ routes, start, models = [] }: Scene) {
         kept.push(rows.map(({ row }) => row).join('\n'));
       }
       const all = kept.join('\n');
-      // What is looked for would be found: names of models are there.
+      // This shows that the search works: the names of models are found.
       expect(all).toContain(routes[0]?.upstreamModel);
       const secrets = platform.secrets();
       expect(secrets.length).toBeGreaterThan(0);
@@ -240,7 +240,7 @@ const modelsOf = ({ id, provider, upstreamModel, route = {} }: PlatformRoute) =>
     ],
   }));
 
-/** Each pair of a provider and an upstream model has its price once. */
+/** One price for each pair of a provider and an upstream model. */
 const pricesOf = (routes: readonly PlatformRoute[]) =>
   [...new Set(routes.map(({ provider, upstreamModel }) => JSON.stringify([provider, upstreamModel])))].map(
     (pair) => {

@@ -15,7 +15,7 @@ const rowsOf = async (code: string | null): Promise<number> =>
   (await query('select from request_logs where error_code is not distinct from $1', [code])).length;
 
 describe('the openai client under a rate limit', () => {
-  it('sees what is left on answers and streams, and gets its own class of error when nothing is', async () => {
+  it('receives the remaining limits with answers and streams, and throws its rate limit error when none remain', async () => {
     await secondsBeforeEnd(50);
     const whole = await openai(0).chat.completions.create({ model: 'fast', messages }).withResponse();
     expect(whole.response.headers.get('x-ratelimit-remaining-requests')).toBe('1');
@@ -32,8 +32,8 @@ describe('the openai client under a rate limit', () => {
     expect(refused).toMatchObject({ status: 429, code: 'rate_limited', type: 'rate_limit_error' });
   });
 
-  it('waits for the end of the minute by itself, and is served then', async () => {
-    // The third may come in a minute of its own when the machine pauses.
+  it('retries a refused request in the next minute by itself, and succeeds', async () => {
+    // The third request may fall into the next minute if the machine pauses.
     await undisturbed(1000, async () => {
       await secondsBeforeEnd(5);
       const before = await rowsOf('rate_limited');
@@ -55,7 +55,7 @@ describe.each([
   const ask = (maxRetries: number) =>
     client(maxRetries).messages.create({ model: 'fast', max_tokens: 100, messages });
 
-  it('sees what is left, and gets its own class of error when nothing is', async () => {
+  it('receives the remaining limits with answers, and throws its rate limit error when none remain', async () => {
     await secondsBeforeEnd(50);
     const { response } = await ask(0).withResponse();
     expect(response.headers.get('anthropic-ratelimit-requests-limit')).toBe('2');
@@ -69,7 +69,7 @@ describe.each([
     expect(refused).toMatchObject({ status: 429 });
   });
 
-  it('waits for the end of the minute by itself, and is served then', async () => {
+  it('retries a refused request in the next minute by itself, and succeeds', async () => {
     await undisturbed(1000, async () => {
       await secondsBeforeEnd(5);
       const before = await rowsOf('rate_limited');

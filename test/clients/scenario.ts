@@ -12,7 +12,7 @@ import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { timed } from '../support/undisturbed.ts';
 
-/** A model whose upstream behaves as the directives say; its price is that of `simulated-fast`. */
+/** A model whose upstream follows the directives; its price is that of `simulated-fast`. */
 const behaving = (id: string, directives: string, route: object = {}) => ({
   id,
   routes: [
@@ -25,7 +25,7 @@ const behaving = (id: string, directives: string, route: object = {}) => ({
   ],
 });
 
-/** An upstream that tells its usage in streams without being asked: messages callers cannot ask. */
+/** An upstream that supports usage in streams: messages callers cannot request it, so the route does. */
 const tellsUsage = { compatibility: { compat: { supports_stream_usage: true } } };
 
 const models = [
@@ -60,7 +60,7 @@ const models = [
   { id: 'error-then-silence', routes: [{ provider: 'own', upstream_model: 'error-then-silence' }] },
 ];
 
-/** What every client says, and what the simulated upstream answers, without tools and with the result of one. */
+/** The message that every client sends, and the simulated answers to it and to a tool result. */
 export const hello = 'Hello';
 export const answerTo = (said: string): string =>
   `This is a simulated answer; no model was asked. You said: "${said}".`;
@@ -79,10 +79,10 @@ export const toolParameters = {
   additionalProperties: false,
 };
 export const toolInput = { city: 'simulated city' };
-/** What running a tool gives. */
+/** The result of a tool. */
 export const resultOf = (name: string): string => `The ${name} of simulated city`;
 
-/** The object that the model `schema` answers with, whatever it is asked. */
+/** The object that the model `schema` answers every request with. */
 export const place = { city: 'Paris', degrees: 21 };
 export const placeSchema = {
   type: 'object' as const,
@@ -98,7 +98,7 @@ export const pixelUrl = `data:image/png;base64,${pixel}`;
 
 type KeyName = 'good' | 'narrow' | 'poor' | 'wrong';
 
-/** A request that is refused with an HTTP error, and how (rules 35.1, 35.10). */
+/** A request that is refused with an HTTP error, and the error (rules 35.1, 35.10). */
 export interface Refusal {
   readonly what: string;
   readonly model: string;
@@ -106,7 +106,7 @@ export interface Refusal {
   readonly status: 400 | 401 | 403 | 404 | 429 | 502 | 503;
   /** The gateway's own code. */
   readonly code: string;
-  /** `error.code` of the OpenAI envelope, where it is the upstream's. */
+  /** `error.code` of the OpenAI envelope, if it is the upstream's. */
   readonly toldCode?: string;
   /** `error.type` of the OpenAI envelope. */
   readonly type: string;
@@ -119,11 +119,11 @@ export interface Refusal {
 const noRetry = { key: 'good', retryAfter: null } as const;
 const upstreamError = { ...noRetry, code: 'upstream_error', type: 'upstream_error' } as const;
 
-/** What the same request cannot get past: clients stop at once. */
+/** Whether the same request would be refused again, so that clients do not retry. */
 export const isFinal = ({ status, code }: Refusal): boolean =>
   code === 'budget_exceeded' || [400, 401, 403, 404].includes(status);
 
-/** One of each class of error that libraries know; each is told by the gateway, whoever found it. */
+/** One of each class of error in the libraries; the gateway sends each, also if the upstream refused. */
 export const refusals: readonly Refusal[] = [
   {
     ...noRetry,
@@ -137,7 +137,7 @@ export const refusals: readonly Refusal[] = [
   },
   {
     ...noRetry,
-    what: 'a key that nobody has',
+    what: 'an unknown key',
     model: 'fast',
     key: 'wrong',
     status: 401,
@@ -159,7 +159,7 @@ export const refusals: readonly Refusal[] = [
   },
   {
     ...noRetry,
-    what: 'a model that there is not',
+    what: 'an unknown model',
     model: 'no-such-model',
     status: 404,
     code: 'model_not_found',
@@ -177,7 +177,7 @@ export const refusals: readonly Refusal[] = [
     type: 'insufficient_quota',
     messagesType: 'rate_limit_error',
     message: /^Quota exceeded: the monthly budget of 0 USD is used up; it will reset at /,
-    // Only in the last minute of a month.
+    // It is sent only in the last minute of a month.
     retryAfter: /^(?:[1-9]\d?)?$/,
   },
   {
@@ -209,7 +209,7 @@ export const refusals: readonly Refusal[] = [
   },
   {
     ...upstreamError,
-    what: "an upstream that does not take the gateway's own key",
+    what: "an upstream that rejects the gateway's own key",
     model: 'our-fault',
     status: 502,
     messagesType: 'api_error',
@@ -217,7 +217,7 @@ export const refusals: readonly Refusal[] = [
   },
   {
     ...upstreamError,
-    what: 'an upstream that fails',
+    what: 'an upstream that fails with 500',
     model: 'fails',
     status: 502,
     messagesType: 'api_error',
@@ -225,7 +225,7 @@ export const refusals: readonly Refusal[] = [
   },
   {
     ...upstreamError,
-    what: 'an upstream that is away',
+    what: 'an upstream that is unavailable',
     model: 'away',
     status: 503,
     messagesType: 'api_error',
@@ -235,7 +235,7 @@ export const refusals: readonly Refusal[] = [
 
 const brokenOff = 'The connection to the upstream could not be made, or it broke.';
 
-/** Ways in which an upstream fails after the head of a stream and two pieces of text, and what callers are told. */
+/** Failures of an upstream after the head of a stream and two pieces of text, with the message to callers. */
 export const midStream = [
   ['falls-over', 'The model fell over.'],
   ['breaks-off', brokenOff],
@@ -244,13 +244,13 @@ export const midStream = [
   ['ends-early', 'The upstream ended its stream before the answer was complete.'],
 ] as const;
 
-/** An attempt with the words that its caller was told: operators also read what the runtime calls a broken connection. */
+/** An attempt with the message to the caller alone: operators also see the code of a broken connection. */
 export const withoutFaultCode = <A extends Readonly<Record<string, unknown>>>(attempt: A) => ({
   ...attempt,
   error_detail: String(attempt['error_detail']).replace(/ \([A-Z_]+\)$/, ''),
 });
 
-/** What a failing call rejected with. */
+/** The reason with which a failing call rejected. */
 export async function reasonOf(call: Promise<unknown>): Promise<unknown> {
   const settled = await call.then(
     (value) => ({ value }),
@@ -261,8 +261,9 @@ export async function reasonOf(call: Promise<unknown>): Promise<unknown> {
 }
 
 /**
- * A whole gateway for a suite of one client library, with the simulated upstream behind it. Keys: `good`; `narrow`
- * may use the model `tools` alone; `poor` belongs to an owner whose budget is used up; `wrong` is nobody's.
+ * A complete gateway for a suite of one client library, with the simulated upstream behind it. Keys: `good`;
+ * `narrow` may use only the model `tools`; `poor` belongs to an owner whose budget is used up; `wrong` is
+ * unknown.
  */
 export function clientScenario() {
   const database = withDatabase();
@@ -297,7 +298,7 @@ export function clientScenario() {
   });
 
   const traceOf = tracesIn(query);
-  /** The upstream's own failure is told before it is settled, and a caller who left is told nothing. */
+  /** Waits for the end of the request: a failure is sent, or a client disconnects, before the rows exist. */
   const logged = finalTracesIn(query, () => gateway);
   return {
     keys,
@@ -308,7 +309,7 @@ export function clientScenario() {
     url: () => gateway.url,
     traceOf,
 
-    /** A stream that failed on its way left one log row that says so, and nothing in the ledger. */
+    /** A stream that failed midway has one log row with the failure, and no ledger row. */
     expectFailedRow: async (requestId: string | null | undefined, message: string): Promise<void> => {
       const { logs, attempts, ledger } = await logged(requestId ?? 'there is no request id');
       expect(logs).toMatchObject([{ status_code: 502, error_code: 'upstream_error' }]);
@@ -318,16 +319,16 @@ export function clientScenario() {
       expect(ledger).toEqual([]);
     },
 
-    /** `leave` ends a call that is under way: the upstream is left at once, and the request is logged with 499. */
+    /** `leave` ends a call in flight: the upstream request is aborted at once, and the log row has 499. */
     expectCancelled: async (requestId: string, leave: () => void | Promise<void>): Promise<void> => {
-      // Calls of tests before this one may still be on their way out.
+      // Calls of earlier tests may not have ended yet.
       await eventually(() => (upstream.inFlight() === 1 ? true : undefined));
       const before = upstream.aborted();
       const { ms } = await timed(async () => {
         await leave();
         await eventually(() => (upstream.aborted() === before + 1 ? true : undefined));
       });
-      // Milliseconds on a quiet machine; suites share their cores with others.
+      // It takes milliseconds on a quiet machine; suites share their cores with others.
       expect(ms).toBeLessThan(1000);
       const { logs } = await logged(requestId);
       expect(logs).toMatchObject([{ status_code: 499, error_code: 'client_closed' }]);
@@ -369,8 +370,9 @@ function configured(simulatedUrl: string, ownUrl: string, keys: Readonly<Record<
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
 /**
- * An upstream for what the simulated one does not do: it answers with the object `place` as JSON text, never streamed;
- * or, as the model `error-then-silence`, with an `error` event of a responses stream that it then leaves open.
+ * An upstream for cases that the simulated one lacks: it answers with the object `place` as JSON text, never
+ * streamed; or, as the model `error-then-silence`, with an `error` event of a responses stream that it keeps
+ * open.
  */
 async function startOwnUpstream(onRequest: (request: SeenRequest) => void): Promise<Server> {
   const server = createServer((request, response) => {

@@ -118,7 +118,7 @@ describe('an alert', () => {
     expect(await spendsOf(query, user)).toEqual([[unit, 8n * unit]]);
   });
 
-  it('is raised once per budget, threshold and window, however many replicas settle at once', async () => {
+  it('is raised once per budget, threshold and window, also if four replicas settle at the same time', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 100n);
     const settling = Array.from({ length: 100 }, async (_, index) =>
@@ -171,7 +171,7 @@ describe('an alert', () => {
     ]);
   });
 
-  it('is written in the transaction of the ledger row: a rollback leaves neither', async () => {
+  it('is written in the transaction of the ledger row: a rollback removes both', async () => {
     const user = await aUser(query);
     await putBudget(budgets, user, 10n);
     const record = aRecord(user, 9n * unit);
@@ -390,7 +390,7 @@ describe('recipients of an alert', () => {
   const deactivate = async (email: string) =>
     query('update users set active = false where email = $1', [email]);
 
-  it("of a user's budget are the user, and nobody from the teams", async () => {
+  it("of a user's budget are only the user, and no other member of the teams", async () => {
     const user = await aUser(query);
     const [team] = await aTeam(query);
     await aMember(query, team, 'owner');

@@ -110,7 +110,7 @@ export const maybeTerms = fc.oneof(
 
 const by = { actor: fc.nat(), owner: fc.nat(), afterMs: fc.oneof(fc.constant(0), fc.nat({ max: 6 })) };
 
-/** What a process may be told to do. */
+/** The actions that a process can perform. */
 export const anAction = fc.oneof(
   {
     weight: 12,

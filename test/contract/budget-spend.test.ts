@@ -210,8 +210,8 @@ describe('a dry run of a budget', () => {
   });
 });
 
-describe('what budgets read from the ledger', () => {
-  it('is found by time through one index, and duplicates through another', async () => {
+describe('the ledger rows that budgets read', () => {
+  it('are found by time with one index, and duplicates with another', async () => {
     await query(
       `insert into usage_cost_events (request_log_id, request_id, ownership_scope_key, model_key, provider_key,
                                       upstream_model, pricing_status, occurred_at)

@@ -13,7 +13,7 @@ import { aLimit, askTogether, limitedAsk, takenOf } from './limits-bench.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
-/** Each ledger is a process of its own. */
+/** Each ledger is a separate process. */
 const { ledgers } = withLedgers(database.url, 3);
 
 /** Starts with no known process and no claim. */
@@ -153,8 +153,8 @@ it('a request in flight under a rate limit belongs to its process from admission
   await seen(observer.process, 0, 3600);
   expect(await askTogether(observer, ask())).toEqual(['api_key in_flight']);
   await seen(holder.process, 100);
-  // A settlement in progress holds its row, and waits for the lock that the admission holds: the row is left
-  // to it.
+  // A settlement in progress holds its row, and waits for the lock that the admission holds: the admission
+  // does not remove the row.
   const settling = await transaction(database.url());
   await settling.query('select from rate_limit_holds where subject = $1 for update', [
     subjectKey(limit.subject),

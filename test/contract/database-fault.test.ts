@@ -24,7 +24,7 @@ async function failureOf(pool: DatabasePool, statement: QuerySqlToken): Promise<
   throw new Error(`${statement.sql} did not fail`);
 }
 
-describe('what a failed statement means', () => {
+describe('the fault of a failed statement', () => {
   it.each([
     ['refused', '22P02', sql.unsafe`select 'no uuid'::uuid`],
     ['refused', '22003', sql.unsafe`select 10::numeric(1, 0)`],

@@ -14,7 +14,7 @@ const answerMs = 300;
 /** How long slonik waits when it closes a connection, with a margin for a busy machine. */
 const closeMs = 9000;
 
-describe('a connection that is dead without any sign of it', () => {
+describe('a dead connection that was not closed', () => {
   let proxy: TcpProxy;
   let pool: DatabasePool;
   beforeEach(async () => {

@@ -53,7 +53,7 @@ function upstream() {
   return executor(() => ({ config: inItsPlace, provider, timeouts, sanitise, pools }));
 }
 
-/** A configuration that stands in: the example has no kind of its own, and needs none for small bodies. */
+/** A placeholder: the example has no kind of its own, and needs no configuration for small bodies. */
 const inItsPlace: ProviderConfig = {
   id: 'oracle',
   kind: 'compat',

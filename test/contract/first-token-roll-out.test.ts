@@ -20,7 +20,7 @@ const filesOfRows = () =>
          where isleaf order by 1`);
 
 describe('the column of the time to the first token', () => {
-  it('is added beside replicas of the release before and an open reader, and no row is rewritten', async () => {
+  it('is added while replicas of the previous release settle and a reader is open, and no row is rewritten', async () => {
     const user = await aUser(query);
     const settle = async (firstTokenMs?: number) => {
       const logged = aLog(user, { firstTokenMs });

@@ -16,7 +16,7 @@ const database = withDatabase();
 const query = queries(database.url);
 const told: unknown[] = [];
 
-/** A process with a ledger of its own. */
+/** A process with its own ledger. */
 function aProcess(pool: ServicePool, journal: (text: string) => Promise<boolean> = async () => false) {
   const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
   const ledger = ledgerStore(pool, {
@@ -162,7 +162,7 @@ describe('the release of holds and claims', () => {
     expect(await query('select from request_claims')).toEqual([]);
   });
 
-  it('is remembered for 10,000 requests; claims of further ones are left to expire', async () => {
+  it('is remembered for 10,000 requests; claims of further ones remain', async () => {
     const { process } = aProcess(pool);
     const ids = Array.from({ length: 10_001 }, () => randomUUID());
     await claimed(ids);
@@ -274,7 +274,7 @@ describe('a database that accepts no rows', () => {
     await one.end();
   });
 
-  it('is probed without leaving rows, and without taking more than a few pages', async () => {
+  it('is probed without remaining rows, in a table that stays below 2 MiB after 300 probes', async () => {
     const { process } = aProcess(pool);
     for (let turn = 0; turn < 300; turn += 1) await process.beat();
     expect(await query('select from write_probes')).toEqual([]);

@@ -45,7 +45,7 @@ const kept = async (requestId: string): Promise<number> => {
 const MiB = 1024 * 1024;
 
 describe('the queue of records', () => {
-  it('leaves arguments and results out first, and records last', async () => {
+  it('omits arguments and results first, and drops records last', async () => {
     const queue = invocationQueue(pool, { onFault: () => undefined, onDefect: () => undefined });
     const whole: boolean[] = [];
     const add = (bytes: number): void =>
@@ -124,7 +124,7 @@ describe('the queue of records', () => {
 });
 
 describe('calls without a valid key', () => {
-  it('leave at most 60 records a minute, and are all counted', () => {
+  it('produce at most 60 records a minute, and are all counted', () => {
     let now = 60_000;
     let records = 0;
     let told = 0;

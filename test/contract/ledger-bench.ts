@@ -92,7 +92,7 @@ export function withLedgers(url: () => string, count = 1): { readonly ledgers: r
   return { ledgers };
 }
 
-/** The suite's database clock: it stands where the test sets it, or runs. */
+/** The suite's database clock: it is stopped at the time that the test sets, or runs. */
 export function withClock(query: Query): {
   readonly standAt: (at: Date | string) => Promise<void>;
   readonly run: () => Promise<void>;

@@ -171,7 +171,7 @@ describe('the default isolation of the database', () => {
 });
 
 describe('the lock of a scope', () => {
-  it('is the same whether it is taken alone or together with those of other scopes', async () => {
+  it('is the same whether it is acquired alone or together with those of other scopes', async () => {
     const taken = async (scopes: readonly string[]): Promise<readonly unknown[]> => {
       const [found] = await query<{ locks: unknown[] }>(
         `with locked as materialized (select lock_scopes($1))

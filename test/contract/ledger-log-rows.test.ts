@@ -21,7 +21,7 @@ const logRow = async (requestLogId: string) =>
   (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
 
 describe('log rows', () => {
-  it('are written in the transaction of the ledger row, and have its time', async () => {
+  it('are written with the ledger row, and have its time', async () => {
     const user = await aUser(query);
     const record = aRecord(user, 5n);
     await settle(record);

@@ -51,7 +51,7 @@ describe('claims of a request id', () => {
     });
   });
 
-  it('are taken in a fixed order, so that two batches never deadlock', async () => {
+  it('are acquired in a fixed order, so that two batches never deadlock', async () => {
     const user = await aUser(query);
     const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted((one, other) =>
       hash('sha256', one) < hash('sha256', other) ? -1 : 1,

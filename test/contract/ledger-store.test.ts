@@ -121,7 +121,7 @@ describe('admission', () => {
 });
 
 describe('settlement', () => {
-  it('records the exact cost, the prices used and the database time, in the row and in the total of its day', async () => {
+  it('records the exact cost and the prices used in the row, and the cost in the total of the database day', async () => {
     const user = await aUser(query);
     const charge = aCharge(user, {
       pricingStatus: 'priced',
@@ -212,7 +212,7 @@ describe('settlement', () => {
       expect(await spendOf(query, scopeOf(owner))).toEqual({ rows: 10n, days: 10n });
   });
 
-  it('reports a retried record as recorded, leaves one ledger row and one log row, and counts it once', async () => {
+  it('reports a retried record as recorded, and counts it once, with one log row', async () => {
     const user = await aUser(query, { amount: 1n });
     const record = aRecord(user, unit);
     expect(await settle(record)).toEqual(['recorded']);
@@ -263,7 +263,7 @@ describe('settlement', () => {
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 10n * unit, days: 10n * unit });
   });
 
-  it('judges the requests of each scope in arrival order, also when scopes are interleaved', async () => {
+  it('checks the requests of each scope in arrival order, also when scopes are interleaved', async () => {
     const [user, other] = [await aUser(query, { amount: 10n }), await aUser(query, { amount: 10n })];
     const records = [
       aRecord(other, 6n * unit),
@@ -289,7 +289,7 @@ describe('settlement', () => {
     expect(times.length).toBeLessThanOrEqual(onCitus() ? 2 : 1);
   });
 
-  it('judges a batch of 200 in arrival order', async () => {
+  it('checks a batch of 200 in arrival order', async () => {
     const owners = [await aUser(query, { amount: 30n }), await aUser(query, { amount: 30n })];
     const ofWhom = Array.from({ length: 200 }, (_, index) => ((index * 7919) % 13) % 2);
     const counts = [0, 0];
@@ -375,7 +375,7 @@ describe('settlement', () => {
     expect((await admitted(ledger(), anAsk(user))).budget?.spent).toBe(all);
   });
 
-  it('counts a team once, through any of its keys', async () => {
+  it('counts all keys of a team against one budget, and a request id of the team once', async () => {
     const [team, serviceAccount] = await aTeam(query, { amount: 3n });
     const requestId = randomUUID();
     const records = [
@@ -392,7 +392,7 @@ describe('settlement', () => {
     });
   });
 
-  it('opens a new window with a new day, and leaves the old one unchanged', async () => {
+  it('opens a new window with a new day, and keeps the spend of the old one', async () => {
     const user = await aUser(query, { amount: 2n, cadence: 'daily' });
     await clock.standAt('2028-12-31T23:59:59.999999Z');
     expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
@@ -448,7 +448,7 @@ describe('accounting.after_block: close_window', () => {
 });
 
 describe('the ledger table', () => {
-  it('rejects a counted row without a cost or without tokens, whoever writes it', async () => {
+  it('rejects a counted row without cost or tokens, negative values and unknown statuses, by constraints', async () => {
     const user = await aUser(query);
     await settle(aRecord(user, 1n));
     const copy = (columns: string) =>

@@ -175,8 +175,8 @@ async function audit(world: World): Promise<void> {
 describe('rate limits over four replicas', () => {
   const ledgers: OpenLedger[] = [];
   beforeAll(async () => {
-    // Each node has a clock of its own, and limits are counted by one of them: a shift that all nodes shared would be
-    // seen by one before the other, and time would go back.
+    // Each node has its own clock, and limits are counted by one of them: a shift that all nodes shared would
+    // be seen by one before the other, and time would go back.
     for (const url of onEachNode(database.url()))
       await runAll(url, ['create table test_clock (shift interval)', `insert into test_clock values ('0')`]);
     await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
@@ -188,7 +188,7 @@ describe('rate limits over four replicas', () => {
     for (const { pool } of ledgers) await pool.end();
   });
 
-  it('never admit more requests per minute or in flight than a limit says, under concurrent requests', async () => {
+  it('never admit more requests per minute or in flight than a limit allows, under concurrent requests', async () => {
     const seen = { refused: 0, admitted: 0, full: 0 };
     await fc.assert(
       fc.asyncProperty(
@@ -220,7 +220,7 @@ describe('rate limits over four replicas', () => {
     expect(ledgers.flatMap(({ faults }) => faults)).toEqual([]);
   }, 120_000);
 
-  it('never deadlock, in whatever order requests name them', async () => {
+  it('never deadlock, for any order in which requests name them', async () => {
     const limits: RateLimit[] = [];
     for (let index = 0; index < 6; index += 1) limits.push(await aLimit(query, { tokens: 1e9 }));
     const users = [await aUser(query), await aUser(query), await aUser(query)];

@@ -172,7 +172,7 @@ describe('the purge of partitions', () => {
   it('drops partitions that are empty and before the cutoff, and no others', async () => {
     for (const at of ['2028-01-10T00:00:00Z', '2028-02-10T00:00:00Z', '2028-02-20T00:00:00Z'])
       await addLog(query, idAt(at), at);
-    // Its request began in January and ended in February, when no older row was left.
+    // Its request began in January and ended in February, when no older row remained.
     const late = await addLog(query, idAt('2028-01-31T23:59:59Z'), '2028-02-15T00:00:00Z');
     const purge = async (cutoff: string): Promise<number> => {
       let deleted = 0;
@@ -190,7 +190,7 @@ describe('the purge of partitions', () => {
     expect(await placesOf(query, again)).toEqual(logTables.map((table) => `${table}_default`));
   });
 
-  it('leaves a partition that is being read to the next purge, and waits only briefly', async () => {
+  it('does not drop a partition that is being read before the next purge, and waits only briefly', async () => {
     const reader = await holder(database.url());
     await reader.query('select count(*) from request_logs');
     await query('delete from request_logs; delete from request_log_tags');

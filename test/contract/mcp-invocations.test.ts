@@ -156,7 +156,7 @@ describe('an MCP invocation record', () => {
     expect(await found(await record({ status, policyResult }))).toMatchObject({ status, policyResult });
   });
 
-  it('stays when its request log is deleted: `request_log_id` is no foreign key', async () => {
+  it('stays when its request log is deleted: `request_log_id` is not a foreign key', async () => {
     const log = aRecord(await aUser(query), 1n);
     const { requestLogId } = log.charge;
     await settleTogether(ledgers[0]!, [log]);
@@ -301,7 +301,7 @@ describe('arguments and result of an invocation record', () => {
     );
   });
 
-  it('never contain a secret, wherever it was', async () => {
+  it('never contain a secret, at any position', async () => {
     const aCase = aCanary
       .map((canary) => `${canary}${canaryLetter.repeat(8)}`)
       .chain((secret) => holding(fc.constant(`a ${secret} b`)).map((tree) => ({ secret, tree })));

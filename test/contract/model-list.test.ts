@@ -55,7 +55,7 @@ describe('the list of models', () => {
   });
 
   it.each(['model', 'provider'])(
-    'counts the newest requests if there are more than it counts: of a %s',
+    'counts only the newest requests of a %s if there are more than the limit',
     async (what) => {
       await query(
         `insert into request_logs (request_log_id, ownership_scope_key, request_id, ${what}_key, status_code, latency_ms,

@@ -120,7 +120,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
       upstream.close();
     });
 
-    it('streams an answer, and leaves its row in the ledger', async () => {
+    it('streams an answer, and writes its row to the ledger', async () => {
       const response = await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -11,7 +11,7 @@ describe('a list of more objects than are counted', () => {
   it.each([
     ['', undefined],
     [', of a filter', 'part'],
-  ])('has every page, also around and beyond the limit of the count%s', async (_, name) => {
+  ])('has complete pages around and beyond the limit of the count%s', async (_, name) => {
     await query('truncate teams cascade');
     // Three rows each have the same instant.
     await query(

@@ -130,7 +130,7 @@ describe('the hours of the overview', () => {
             );
           }
           if (purged === 1) {
-            // As when a settlement judges a blocked answer again.
+            // As when a settlement checks a blocked answer again.
             await clock.standAt(new Date(now));
             await store.read();
             await query(
@@ -152,7 +152,7 @@ describe('the hours of the overview', () => {
 });
 
 describe('what needs attention', () => {
-  it('names models without a price in these hours, failed mails, and replicas without a recent heartbeat', async () => {
+  it('names models without a price, budget blocks, failed mails, and replicas without a recent heartbeat', async () => {
     await clock.standAt('2028-06-01T12:30:00Z');
     const caller = await aUser(query, { amount: 10n, cadence: 'daily' });
     const owner = userIdOf(caller);

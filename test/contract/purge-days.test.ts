@@ -228,7 +228,7 @@ describe('a purge of days', () => {
     expect(await partitionsOf('request_logs')).toHaveLength(4);
   });
 
-  it('leaves a day that another purge is dropping to that purge', async () => {
+  it('does not drop a day that another purge is dropping', async () => {
     await query(`select gateway_detach_log_partitions($1, log_id_floor('2031-05-14T00:00:00Z'))`, [cutoff]);
     const other = await aHolder();
     await other.query('lock table purged_request_log_tags_2031_05_14 in access exclusive mode');
@@ -237,7 +237,7 @@ describe('a purge of days', () => {
     expect(await query('select gateway_purge_detached_logs() as deleted')).toEqual([{ deleted: '0' }]);
   });
 
-  it('lets settlements and reports continue while days are dropped', async () => {
+  it('lets settlements and queries of request logs continue while days are dropped', async () => {
     const user = await aUser(query);
     await fill(
       query,

@@ -229,7 +229,7 @@ describe('the purge of request logs', () => {
   });
 
   itOnOneServer()(
-    'continues batch after batch until nothing is left, or until it is told to stop',
+    'continues batch after batch until no row remains, or until the callback stops it',
     async () => {
       const rows = Array.from({ length: 2 * purgeBatchRows + 1 }, (_, index) => ({
         ...row,
@@ -268,7 +268,7 @@ describe('the purge of request logs', () => {
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('shares the work with a concurrent purge, whichever commits first', async () => {
+  it('deletes other rows than a concurrent purge, and can commit if that one is rolled back', async () => {
     await fill(
       query,
       hoursAgo(72),
@@ -370,7 +370,7 @@ describe('the purge of request logs', () => {
   });
 
   describe('by several processes', () => {
-    it('is done by one of them at a time, on a connection of its own', async () => {
+    it('is done by only one of them at a time', async () => {
       const begun = Promise.withResolvers<void>();
       const end = Promise.withResolvers<void>();
       const first = purgeUnderLock(database.url(), async () => {

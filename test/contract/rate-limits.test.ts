@@ -150,7 +150,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('returns budget, claim and duplicate state as without limits', async () => {
+  it('returns the budget, the claim and `alreadyAccounted` with the verdict on the limits', async () => {
     const user = await aUser(query, { amount: 3n });
     const limit = await aLimit(query, { requests: 9 });
     const requestId = randomUUID();
@@ -179,7 +179,7 @@ describe('admission under rate limits', () => {
     expect(wordsOf(await waiting)).toBe('admitted');
   });
 
-  it('judges by the counts and the time that are current once it holds the lock', async () => {
+  it('uses the counts and the time that are current once it holds the lock', async () => {
     await minute('40:59.999');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 2 });
@@ -218,7 +218,7 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('writes nothing for rejected requests', async () => {
+  it('does not write the row of the limit for rejected requests', async () => {
     await minute('55:00');
     const user = await aUser(query);
     const limit = await aLimit(query, { requests: 1 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => pool.end());
 beforeEach(() => seedStore(pool).reconcile(peopleWith(1, 1n)));
 
-/** So many users, each with a hard budget and a key. */
+/** `count` users, each with a hard budget and a key. */
 function peopleWith(count: number, amount10000: bigint): Seed {
   const people = Array.from({ length: count }, (_, index) => `person-${index}@example.com`);
   return {
@@ -46,7 +46,7 @@ function peopleWith(count: number, amount10000: bigint): Seed {
   };
 }
 
-it('a reload takes the locks of budgets last: until then their owners can settle', async () => {
+it('a reload acquires the locks of budgets last: until then their owners can settle', async () => {
   const [person] = await query<{ user_id: string }>('select user_id from users');
   await connected(database.url(), async (other) => {
     await other.query('begin; select 1 from api_keys for update');
@@ -107,7 +107,7 @@ it('a reload changes 1,500 budgets in two statements of one transaction', async 
   expect(told).toEqual({ budgets: 1500, statements: 2, transactions: 1 });
 });
 
-it('a reload that needs more locks than the database has fails with a message that names the setting', () => {
+it('the message of the error for too few locks of the database names the setting', () => {
   const error = Object.assign(new Error('out of shared memory'), { code: '53200' });
   expect(inWords(error)).toContain('raise its max_locks_per_transaction');
 });

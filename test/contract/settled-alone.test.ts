@@ -126,7 +126,7 @@ function records(caller: Caller): readonly SettlementRecord[] {
 it.each([
   ['user', async () => aUser(query, { amount: 4n }), []],
   ['team', async () => (await aTeam(query, { amount: 4n }))[1], ['tool_cardinality_rollups']],
-])('records of a %s leave the same rows, settled one by one or all at once', async (_, owner, without) => {
+])('records of a %s produce the same rows, settled one by one or in batches', async (_, owner, without) => {
   const settled = async (isAlone: boolean) => {
     const caller = await owner();
     const rounds = [records(caller), records(caller)];

@@ -6,7 +6,7 @@ import { chat, messages, type Talk, talks } from './talk.ts';
 const { ask, query, reload, asked, kept } = payloadsScene();
 
 describe('`stream_max_events`: only stored events are capped', () => {
-  /** A stream with so many pieces between its begin and its end. */
+  /** A stream with `pieces` pieces of text between its start and its end. */
   const long = (talk: Talk, pieces: number, end: string): string =>
     talk.upstream.begin + talk.upstream.piece.repeat(pieces) + end;
   const finish = ({ upstream: { finish, usage, done } }: Talk): string => finish + usage + done;
@@ -124,7 +124,7 @@ describe('the final byte cap', () => {
     expect(log).toMatchObject({ request_payload_truncated: true, response_payload_truncated: false });
   });
 
-  it('known bulky fields are truncated in their shape, and the flag is set', async () => {
+  it('known bulky fields are truncated but keep their shape, and the flag is set', async () => {
     await reload({});
     const data = 'A'.repeat(5000);
     const url = `data:image/png;base64,${data}`;

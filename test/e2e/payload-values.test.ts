@@ -41,7 +41,7 @@ const large: readonly (readonly [name: string, json: string])[] = [
 ];
 
 const values: readonly (readonly [name: string, json: string, whole: boolean])[] = [
-  ['everything that is small', allSmall, true],
+  ['all small values', allSmall, true],
   ...large.map(([name, json]) => [name, json, false] as const),
 ];
 
@@ -64,7 +64,7 @@ async function kept({ requestId }: Answer): Promise<Stored> {
   throw new Error('nothing was kept of the request');
 }
 
-/** PostgreSQL can parse the stored text, as a page of the log requires. */
+/** PostgreSQL can parse the stored text, which the page of the log requires. */
 async function expectReadable({ requestId }: Answer): Promise<void> {
   const rows = await query<{ request: string; response: string }>(
     `select request_json->>'body' as request, json_typeof(response_json) as response from request_log_payloads
@@ -101,8 +101,8 @@ const each = (talks: readonly Talk[]) =>
 /** Compares without a diff, which is unreadable at many megabytes. */
 const same = (got: string, sent: string): void => expect(got === sent).toBe(true);
 
-describe('in a request', () => {
-  it.each(each(families))('%s: %s', async (_, __, talk, json, isWhole) => {
+describe('unusual values in a request', () => {
+  it.each(each(families))('are stored within the limit (%s, %s)', async (_, __, talk, json, isWhole) => {
     const answer = await ask(talk, whole(talk.upstream.whole), { stream: false, spelled: withMember(json) });
     expect(answer.status).toBe(200);
     if (talk !== messages) same(answer.text, talk.upstream.whole);
@@ -113,7 +113,7 @@ describe('in a request', () => {
     expect(answer.after.ledger).toHaveLength(1);
   });
 
-  it('replaces what PostgreSQL cannot store with U+FFFD, and keeps the rest', async () => {
+  it('that PostgreSQL cannot store are replaced with U+FFFD; nesting, surrogate pairs and huge numbers are kept', async () => {
     const spelled = withMember(allSmall);
     const { request } = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, spelled }));
     for (const name of [
@@ -131,7 +131,7 @@ describe('in a request', () => {
     for (const name of ['pair', 'huge']) expect(request).toContain(`"${name}":${small[name]}`);
   });
 
-  it('a value nested too deeply is refused with 400, and its log row is stored', async () => {
+  it('that are nested too deeply are refused with 400, and truncated in the log row', async () => {
     const answer = await ask(chat, whole('{}'), { spelled: withMember(nested(maxJsonDepth + 10)) });
     expect(answer.status).toBe(400);
     const { request, log } = await kept(answer);
@@ -141,8 +141,8 @@ describe('in a request', () => {
   });
 });
 
-describe('in an answer', () => {
-  it.each(each(families))('%s: %s', async (_, __, talk, json, isWhole) => {
+describe('unusual values in a response', () => {
+  it.each(each(families))('are stored within the limit (%s, %s)', async (_, __, talk, json, isWhole) => {
     const body = withMember(json)(talk.upstream.whole);
     const answer = await ask(talk, whole(body), { stream: false });
     expect(answer.status).toBe(200);
@@ -155,7 +155,7 @@ describe('in an answer', () => {
     expect(answer.after.ledger).toHaveLength(1);
   });
 
-  it('nested deeper than a payload may be, it goes out as it came, and is cut off in the row', async () => {
+  it('that are nested deeper than a payload allows are returned unchanged and truncated in the log row', async () => {
     const body = withMember(nested(maxParsedDepth - 10))(chat.upstream.whole);
     const answer = await ask(chat, whole(body), { stream: false });
     same(answer.text, body);
@@ -166,12 +166,12 @@ describe('in an answer', () => {
   });
 });
 
-describe('in the events of a stream', () => {
-  /** The piece of the text as the upstream sends it, with one member more. */
+describe('unusual values in the events of a stream', () => {
+  /** The upstream's piece of text with one additional member. */
   const piece = ({ upstream }: Talk, json: string): string =>
     upstream.piece.replace(/\}\n\n$/, `,"x_value":${json}}\n\n`);
 
-  it.each(each(streaming))('%s: %s', async (_, __, talk, json, isWhole) => {
+  it.each(each(streaming))('are stored within the limit (%s, %s)', async (_, __, talk, json, isWhole) => {
     const { begin, finish, usage, done } = talk.upstream;
     const sent = begin + piece(talk, json) + finish + usage + done;
     const answer = await ask(talk, streamed(sent));
@@ -193,14 +193,14 @@ describe('in the events of a stream', () => {
   });
 });
 
-describe('every digit, and the order of keys', () => {
+describe('every digit and the order of keys', () => {
   const exact =
     '{"b":9007199254740993,"1":0.10,"a":[1e400,-0,1.0,{"10":"\\u00e9","9":{"2":1,"1":2}}],"password":1,"again":1}';
   const redacted = exact.replace('"password":1', '"password":"[REDACTED]"');
   const plain = exact.replace('"password":1,', '');
 
   it.each(families.map((talk) => [talk.operation, talk] as const))(
-    'of a request and its answer: %s',
+    'are kept in the stored request, and in the stored response if it is not translated: %s',
     async (_, talk) => {
       for (const [sent, stored] of [
         [plain, plain],
@@ -218,7 +218,7 @@ describe('every digit, and the order of keys', () => {
   it.each([
     [chat.operation, chat],
     [responses.operation, responses],
-  ] as const)('of the events of a stream: %s', async (_, talk) => {
+  ] as const)('are kept in the stored events of a stream: %s', async (_, talk) => {
     const { begin, piece, finish, usage, done } = talk.upstream;
     const told = piece.replace(/\}\n\n$/, `,"x_value":${exact}}\n\n`);
     const { response } = await kept(await ask(talk, streamed(begin + told + finish + usage + done)));
@@ -226,14 +226,17 @@ describe('every digit, and the order of keys', () => {
   });
 });
 
-describe('in the words of a failure', () => {
-  it.each(['nul', 'high_surrogate', 'low_surrogate', 'pair', 'looks_like_nul'])('%s', async (name) => {
-    const refusal = whole(`{"error":{"message":${small[name]}}}`, { status: 422 });
-    const answer = await ask(chat, refusal, { stream: false });
-    expect(answer.status).toBe(422);
-    const { response, log } = await kept(answer);
-    bound(response);
-    expect(log).toMatchObject({ has_payload: true, status_code: 422 });
-    expect(answer.after.attempts).toHaveLength(1);
-  });
+describe('unusual values in the error message of an upstream', () => {
+  it.each(['nul', 'high_surrogate', 'low_surrogate', 'pair', 'looks_like_nul'])(
+    'are stored within the limit: %s',
+    async (name) => {
+      const refusal = whole(`{"error":{"message":${small[name]}}}`, { status: 422 });
+      const answer = await ask(chat, refusal, { stream: false });
+      expect(answer.status).toBe(422);
+      const { response, log } = await kept(answer);
+      bound(response);
+      expect(log).toMatchObject({ has_payload: true, status_code: 422 });
+      expect(answer.after.attempts).toHaveLength(1);
+    },
+  );
 });

@@ -11,7 +11,7 @@ export interface Way {
 }
 export const ways: readonly (readonly [name: string, way: Way])[] = [
   ...talks.flatMap((talk): (readonly [string, Way])[] => [
-    [`${talk.operation}, whole`, { talk, stream: false }],
+    [`${talk.operation}, non-streamed`, { talk, stream: false }],
     [`${talk.operation}, streamed`, { talk, stream: true }],
   ]),
   ['embeddings', { talk: embeddings, stream: false }],
@@ -33,7 +33,7 @@ interface Stored {
   readonly log: Loose;
 }
 
-/** A gateway that keeps payloads, as the file of a test says. */
+/** A gateway that stores payloads as the configuration file of a test specifies. */
 export function payloadsScene() {
   let upstreamUrl = '';
   let devKey = '';
@@ -43,7 +43,7 @@ export function payloadsScene() {
     return config({});
   });
 
-  /** `payloads` is the `request_logging.payloads` of the file. */
+  /** `payloads` is the `request_logging.payloads` section of the file. */
   function config(payloads: object, over: { readonly auth?: object } = {}): ConfigFile {
     return basicConfig(upstreamUrl, devKey, {
       provider: over.auth === undefined ? {} : { auth: over.auth },
@@ -87,7 +87,7 @@ export function payloadsScene() {
   const asked = (way: Way, over: object = {}): Promise<Answer> =>
     stage.ask(way.talk, replayOf(way), { stream: way.stream, ...over });
 
-  /** What is kept of a request, once it is: payloads follow their summary rows. */
+  /** Waits for the stored payload of a request, because payloads are written after their summary rows. */
   async function kept({ requestId }: Pick<Answer, 'requestId'>): Promise<Stored> {
     for (let tries = 0; tries < 1000; tries += 1) {
       const [row] = await stage.query<Loose>(
@@ -104,7 +104,10 @@ export function payloadsScene() {
     throw new Error('nothing was kept of the request');
   }
 
-  /** Payloads are written in the order of their requests: once this one's is there, those before it would be, too. */
+  /**
+   * Stores the payload of one more request. Payloads are written in the order of their requests, so that no
+   * payload of an earlier request can follow.
+   */
   async function nothingMoreComes(): Promise<void> {
     await reload({});
     await kept(await asked({ talk: chat, stream: false }));

@@ -10,7 +10,7 @@ const { ask, open, query, databaseUrl, reload, asked, kept, nothingMoreComes, ro
 
 describe('request-log capture', () => {
   it.each([...Object.entries(keys).filter(([name]) => name !== 'poor'), ['user', undefined] as const])(
-    'disabled: no request-log persistence for any family, whoever calls (%s)',
+    'disabled: no request-log rows for any family, but a ledger row (key: %s)',
     async (_, key) => {
       await reload({ capture_mode: 'disabled' });
       const answers: Answer[] = [];
@@ -41,7 +41,7 @@ describe('request-log capture', () => {
       ]);
   });
 
-  it.each(ways)('redacted_payloads: summary rows and sanitized payload rows written (%s)', async (_, way) => {
+  it.each(ways)('redacted_payloads: summary rows and payload rows are written (%s)', async (_, way) => {
     await reload({});
     const answer = await asked(way);
     expect(answer.status).toBe(200);
@@ -59,7 +59,7 @@ describe('request-log capture', () => {
     else expect(response).toEqual({ body: JSON.parse(answer.text) });
   });
 
-  it('the headers of a request are those that came, the sensitive ones redacted', async () => {
+  it('the request headers are stored, with sensitive values redacted', async () => {
     const headers = {
       cookie: 'session=s',
       'x-api-key': 'k',
@@ -93,7 +93,7 @@ describe('request-log capture', () => {
   });
 
   it.each(['account', 'team'] as const)(
-    'service-account credentials always persist summary rows, and so do team keys (%s)',
+    'service-account credentials and team keys persist summary rows and payload rows (%s)',
     async (who) => {
       for (const [, way] of ways) {
         const { log } = await kept(await asked(way, { key: keys[who] }));
@@ -102,7 +102,7 @@ describe('request-log capture', () => {
     },
   );
 
-  it('`metadata_json` names the policy that was in force, with its version', async () => {
+  it('`metadata_json` contains the policy that was in force, with its version', async () => {
     await reload({ request_max_bytes: 4000, response_max_bytes: 5000, stream_max_events: 6 });
     const { log } = await kept(await asked({ talk: responses, stream: true }));
     expect(log.metadata_json).toEqual({
@@ -118,7 +118,7 @@ describe('request-log capture', () => {
     });
   });
 
-  it('a changed file takes effect at its reload, its credentials too', async () => {
+  it('a changed file takes effect at its reload, including the redaction of its credentials', async () => {
     const token = 'token-that-came-later-0123';
     const spoken = { messages: [{ role: 'user', content: `I say ${token}` }], metadata: { a: '1', b: '2' } };
     await reload({});
@@ -138,7 +138,7 @@ describe('request-log capture', () => {
 });
 
 describe('`has_payload`', () => {
-  it('becomes true in the payload’s own transaction, and nobody waits for it', async () => {
+  it('becomes true in the transaction of the payload, and the response does not wait for it', async () => {
     await reload({});
     const holder = new Client(databaseUrl());
     await holder.connect();
@@ -163,7 +163,7 @@ describe('`has_payload`', () => {
 });
 
 describe('`redaction_paths`', () => {
-  it('are anchored at the wrapped payload root; `*` is any one key', async () => {
+  it('are anchored at the wrapped payload root; `*` matches exactly one key', async () => {
     await reload({
       redaction_paths: [
         'headers.user-agent',
@@ -193,7 +193,7 @@ describe('`redaction_paths`', () => {
     expect(response.body).toMatchObject({ choices: [{ message: { content: '[REDACTED]' } }] });
   });
 
-  it('reach into the events of streams', async () => {
+  it('apply to the events and the usage of a stream', async () => {
     await reload({
       redaction_paths: ['events.*.choices.*.delta.content', 'usage.prompt_tokens', 'events.*.model'],
     });
@@ -207,7 +207,7 @@ describe('`redaction_paths`', () => {
 });
 
 describe('transformed outbound provider request bodies are not persisted', () => {
-  it('neither the changes of a route nor its `extra_body` and `extra_headers`', async () => {
+  it('for a route with changes, `extra_body` and `extra_headers`', async () => {
     await reload({});
     const body = {
       model: 'shimmed',
@@ -225,7 +225,7 @@ describe('transformed outbound provider request bodies are not persisted', () =>
     expect(JSON.stringify(request)).not.toMatch(/vendor|route-header|chat_template_kwargs|top_k/);
   });
 
-  it.each([false, true])('of a messages caller messages bodies are kept (streamed: %s)', async (stream) => {
+  it.each([false, true])('for a messages client, but messages bodies are (streamed: %s)', async (stream) => {
     await reload({});
     const body = { model: 'shimmed', system: 'Be brief.' };
     const answer = await asked({ talk: messages, stream }, { body });
@@ -250,11 +250,11 @@ describe('transformed outbound provider request bodies are not persisted', () =>
   });
 });
 
-describe('what is kept of a request that fails', () => {
+describe('the stored payload of a request that fails', () => {
   const everywhere = ways.filter(([, { talk }]) => talk !== embeddings);
 
   it.each(ways)(
-    'an upstream that refuses: the caller’s request, and what the caller was told (%s)',
+    'has the client’s request and the redacted error if the upstream refuses it (%s)',
     async (_, way) => {
       await reload({});
       const refusal = whole(
@@ -273,7 +273,7 @@ describe('what is kept of a request that fails', () => {
   );
 
   it.each(talks.map((talk) => [talk.operation, talk] as const))(
-    'a stream that breaks: the events that the caller got, and the error (%s)',
+    'has the events that the client received, and the error, if the stream breaks (%s)',
     async (_, talk) => {
       const { begin, piece } = talk.upstream;
       const answer = await ask(talk, streamed(begin + piece + piece, { ending: { kind: 'break' } }));
@@ -290,25 +290,28 @@ describe('what is kept of a request that fails', () => {
     },
   );
 
-  it.each(everywhere)('a budget rejection before the provider (%s)', async (_, way) => {
-    const answer = await asked(way, { key: keys.poor });
-    expect(answer.status).toBe(429);
-    expect(answer.upstream).toBeUndefined();
-    const { request, response, log } = await kept(answer);
-    expect(log).toMatchObject({ ...untruncated, status_code: 429, error_code: 'budget_exceeded' });
-    expect(request.body).toEqual(way.talk.body(way.stream));
-    expect(response).toEqual({ body: { error: { code: 'budget_exceeded', message: expect.any(String) } } });
-  });
+  it.each(everywhere)(
+    'has the request and the error if a budget rejects it before the provider (%s)',
+    async (_, way) => {
+      const answer = await asked(way, { key: keys.poor });
+      expect(answer.status).toBe(429);
+      expect(answer.upstream).toBeUndefined();
+      const { request, response, log } = await kept(answer);
+      expect(log).toMatchObject({ ...untruncated, status_code: 429, error_code: 'budget_exceeded' });
+      expect(request.body).toEqual(way.talk.body(way.stream));
+      expect(response).toEqual({ body: { error: { code: 'budget_exceeded', message: expect.any(String) } } });
+    },
+  );
 
   it.each<[string, string, object | null]>([
-    ['no JSON', '{"model": "fast", "messages": [', null],
-    ['no object', '["fast"]', ['fast'] as object],
+    ['incomplete JSON', '{"model": "fast", "messages": [', null],
+    ['not an object', '["fast"]', ['fast'] as object],
     ['a repeated key', '{"model":"fast","model":"other","messages":[]}', { model: 'other', messages: [] }],
     ['a field of the wrong type', '{"model":"fast","messages":"Hi"}', { model: 'fast', messages: 'Hi' }],
     ['no model', '{"messages":[]}', { messages: [] }],
     ['an unknown model', '{"model":"nowhere","messages":[]}', { model: 'nowhere', messages: [] }],
-    ['nothing', '', null],
-  ])('an invalid body: %s', async (_, text, body) => {
+    ['empty', '', null],
+  ])('has the parsed body and the error if the body is invalid: %s', async (_, text, body) => {
     const answer = await ask(chat, whole('{}'), { spelled: () => text });
     expect([400, 404]).toContain(answer.status);
     const { request, response, log } = await kept(answer);
@@ -326,7 +329,7 @@ describe('what is kept of a request that fails', () => {
     });
   });
 
-  it('nothing of a request that came without a valid key', async () => {
+  it('does not exist without a valid key, and there is no summary row', async () => {
     const answer = await ask(chat, whole('{}'), { key: undefined });
     const invalid = await ask(chat, whole('{}'), { key: aKey() });
     await nothingMoreComes();
@@ -334,7 +337,7 @@ describe('what is kept of a request that fails', () => {
     expect([...(await rowsOf(answer)), ...(await rowsOf(invalid))]).toEqual([]);
   });
 
-  it('a caller that leaves: what it was told until then', async () => {
+  it('has the first event and `client_closed` after a client disconnect', async () => {
     const { begin, piece } = chat.upstream;
     const slow = streamed(begin + piece.repeat(50), { pauseMs: 20, cuts: { kind: 'random', seed: 1 } });
     const { requestId, response } = await open(chat, slow);
@@ -348,8 +351,8 @@ describe('what is kept of a request that fails', () => {
   });
 });
 
-describe('duplicates', () => {
-  it('a payload is kept for each request, also of one `x-request-id`', async () => {
+describe('two requests', () => {
+  it('with the same `x-request-id` each have a payload row, but share one ledger row', async () => {
     await reload({});
     const first = await asked({ talk: chat, stream: false });
     const again = { headers: { 'x-request-id': first.requestId }, body: { user: 'again' } };

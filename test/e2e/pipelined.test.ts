@@ -6,7 +6,7 @@ import { simulatedScene } from './simulated-scene.ts';
 const key = aKey();
 const { gateway } = simulatedScene((url) => basicConfig(url, key));
 
-/** What comes back on one connection for so many requests that are sent at once. */
+/** The number of responses on one connection to `count` requests that are sent at once. */
 function answersTo(count: number, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = rawSocket(gateway().url);
@@ -17,7 +17,7 @@ function answersTo(count: number, path: string): Promise<number> {
       text += piece;
       if (answers() === count) socket.destroy();
     });
-    // Who is hung up on while there is more to read sees a reset.
+    // If the server closes the connection with unread data, the client sees a reset.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'ECONNRESET' && error.code !== 'EPIPE') reject(error);
     });
@@ -26,15 +26,15 @@ function answersTo(count: number, path: string): Promise<number> {
   });
 }
 
-describe('requests that are sent before the ones in front of them are answered', () => {
+describe('pipelined requests', () => {
   it.each(['/healthz', '/readyz', '/v1/models', '/v1/models/fast', '/api/v1/openapi.json', '/nowhere'])(
-    'are answered in turn, %s',
+    'are all answered up to 32 per connection: %s',
     async (path) => {
       expect(await answersTo(32, path)).toBe(32);
     },
   );
 
-  it('are bounded: who sends more of them is hung up on, and nobody else is', async () => {
+  it('beyond 32 per connection are not answered, and another client is still served', async () => {
     const floods = Array.from({ length: 8 }, () => answersTo(2000, '/api/v1/openapi.json'));
     const other = await rawExchange(gateway().url, {
       method: 'GET',

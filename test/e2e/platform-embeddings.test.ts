@@ -23,7 +23,7 @@ interface PlatformBody {
   readonly content?: { readonly parts: readonly { readonly text: string }[] };
 }
 
-/** The platform: a text `n` has the vector `[n, 0.10]`; calls take a while each, and are answered as they are done. */
+/** The platform: a text `n` has the vector `[n, 0.10]`; calls take random times, so their order changes. */
 const calls: { readonly path: string; readonly texts: readonly string[] }[] = [];
 let under = 0;
 let most = 0;
@@ -139,7 +139,7 @@ const numbers = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => String(index));
 
 describe.each(models)('%s', (model) => {
-  it('N in is N out in request order, every digit kept, with one attempt and one priced row', async () => {
+  it('returns N embeddings for N inputs in request order, every digit kept, with one attempt and one priced row', async () => {
     const { status, text, after } = await embed({ model, input: numbers(23) });
     const data = numbers(23).map(
       (each) => `{"object":"embedding","index":${each},"embedding":[${each},0.10]}`,
@@ -163,7 +163,7 @@ describe.each(models)('%s', (model) => {
     expect(most).toBeLessThanOrEqual(8);
   });
 
-  it('a string is one embedding', async () => {
+  it('returns one embedding for a string', async () => {
     const { text } = await embed({ model, input: '7', encoding_format: 'float' });
     expect(JSON.parse(text)).toMatchObject({
       data: [{ index: 0, embedding: [7, 0.1] }],
@@ -172,14 +172,14 @@ describe.each(models)('%s', (model) => {
     expect(calls).toHaveLength(1);
   });
 
-  it('no usage where the platform counts nothing: usage_missing, never inferred', async () => {
+  it('infers no usage if the platform reports none: the ledger row is `usage_missing`', async () => {
     withoutUsage = true;
     const { text, after } = await embed({ model, input: numbers(3) });
     expect(JSON.parse(text)).not.toHaveProperty('usage');
     expect(after.ledger).toMatchObject([{ pricing_status: 'usage_missing', prompt_tokens: null }]);
   });
 
-  it('a call that fails fails the request, with the platform’s status and words and no ledger row', async () => {
+  it('fails the request with the platform’s status and message if one call fails, and logs the cost as unbilled', async () => {
     failing = '22';
     const { status, headers, text, after } = await embed({ model, input: numbers(23) });
     expect([status, headers.get('retry-after')]).toEqual([429, '7']);
@@ -187,7 +187,7 @@ describe.each(models)('%s', (model) => {
       error: { code: 'RESOURCE_EXHAUSTED', message: 'Quota exceeded.' },
     });
     expect([after.attempts.length, after.ledger]).toEqual([1, []]);
-    // All the others are done by then: two tokens for each text.
+    // All other calls have ended by then, with two tokens for each text.
     const used = 2 * (23 - (model.startsWith('text-') ? 3 : 1));
     expect(after.logs).toMatchObject([
       {
@@ -202,7 +202,7 @@ describe.each(models)('%s', (model) => {
     ['base64', { input: 'x', encoding_format: 'base64' }, 'encoding_format'],
     ['too many dimensions', { input: 'x', dimensions: 4096 }, 'dimensions'],
     ['conflicting aliases', { input: 'x', dimensions: 8, outputDimensionality: 9 }, 'outputDimensionality'],
-  ])('is rejected locally, with zero attempts: %s', async (_, body, param) => {
+  ])('rejects a request locally, with zero attempts: %s', async (_, body, param) => {
     const { status, text, after } = await embed({ model, ...body });
     expect(status).toBe(400);
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'invalid_request', param } });
@@ -213,7 +213,7 @@ describe.each(models)('%s', (model) => {
 describe('the official SDK', () => {
   const client = (): OpenAI => new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: key, maxRetries: 0 });
 
-  it('works once it is told to ask for floats', async () => {
+  it('receives floats if it requests `float`', async () => {
     const { data, usage } = await client().embeddings.create({
       model: 'text-embedding-005',
       input: ['3', '4'],
@@ -226,7 +226,7 @@ describe('the official SDK', () => {
     expect(usage).toEqual({ prompt_tokens: 4, total_tokens: 4 });
   });
 
-  it('asks for base64 when it is told nothing, and is told the fix', async () => {
+  it('requests base64 by default, which is refused with an error that names the fix', async () => {
     const asked = client().embeddings.create({ model: 'text-embedding-005', input: 'Hi' });
     await expect(asked).rejects.toMatchObject({
       status: 400,

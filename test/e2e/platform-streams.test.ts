@@ -22,23 +22,23 @@ import {
 } from './scene.ts';
 import { chat, messages, responses, type Talk } from './talk.ts';
 
-/** How one platform streams an answer to one family of callers. */
+/** How one platform streams a response to the clients of one family. */
 interface Stream {
   readonly name: string;
   readonly talk: Talk;
   readonly model: string;
   readonly contentType: string;
-  /** Two pieces of text, and what stands before them. */
+  /** Two pieces of text, and the frames before them. */
   readonly told: readonly Buffer[];
-  /** What completes the answer: the stop first, then whatever comes behind it. */
+  /** The frames that complete the response: the stop first, then those after it. */
   readonly end: readonly Buffer[];
-  /** The platform's own failure, in these words. */
+  /** The platform's own error frame with this message. */
   readonly failure: (message: string) => Buffer;
-  /** What it calls that failure, where it does. */
+  /** The platform's code for that error, if it has one. */
   readonly failureCode?: string;
-  /** Frames that say nothing that makes sense. */
+  /** Malformed frames, by their fault. */
   readonly malformed: Readonly<Record<string, Buffer>>;
-  /** Whether the answer is complete with the stop; else with the last frame alone. */
+  /** Whether the stop completes the response; if not, only the last frame does. */
   readonly completeWithStop: boolean;
 }
 
@@ -50,16 +50,16 @@ const named = (type: string, members: object): Buffer =>
   Buffer.from(`event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`);
 
 const notJson = {
-  'JSON without its end': data('{"choices":[{"index":0,'),
-  'no object': data('[1]'),
+  'incomplete JSON': data('{"choices":[{"index":0,'),
+  'not an object': data('[1]'),
 };
-/** Nobody translates what is nested without an end; what passes as it came is not looked at so deeply. */
+/** Deep nesting is refused only in frames that are translated; others pass unchanged, and are not checked. */
 const untranslatable = {
   ...notJson,
   'an object that is nested too deeply': data(`${'{"a":'.repeat(2000)}1${'}'.repeat(2000)}`),
 };
 
-/** Platform A, Google's own models: lines end with CR LF, every event has usage, nothing ends the stream but its end. */
+/** Platform A, Google's own models: lines end with CR LF, every event has usage, no event ends the stream. */
 const generated = (parts: object, finishReason?: string): Buffer => {
   const usage = {
     promptTokenCount: 10,
@@ -87,7 +87,7 @@ const generateContent = {
   completeWithStop: true,
 };
 
-/** The messages API, in whose stream platform A has events of its own. */
+/** The messages API; platform A adds events of its own to the stream. */
 const message = {
   id: 'msg_1',
   type: 'message',
@@ -121,7 +121,7 @@ const messagesBody = {
   malformed: untranslatable,
 };
 
-/** Platform B, converse: binary frames, and the usage behind the stop. */
+/** Platform B, converse: binary frames, and the usage after the stop. */
 const pieceFrame = eventFrame('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'piece' } });
 const eventHeaders = (type: string) => [
   textHeader(':event-type', type),
@@ -141,24 +141,24 @@ const converse = {
   failure: (words: string) => exceptionFrame('modelStreamErrorException', { message: words }),
   failureCode: 'modelStreamErrorException',
   malformed: {
-    'JSON without its end': frame(eventHeaders('contentBlockDelta'), Buffer.from('{"contentBlockIndex":0,')),
-    'no object': frame(eventHeaders('contentBlockDelta'), Buffer.from('[1]')),
-    'no UTF-8': frame(eventHeaders('contentBlockDelta'), Buffer.from('7b2261223a22ff227d', 'hex')),
-    'an event without its type': frame([textHeader(':message-type', 'event')], Buffer.from('{}')),
+    'incomplete JSON': frame(eventHeaders('contentBlockDelta'), Buffer.from('{"contentBlockIndex":0,')),
+    'not an object': frame(eventHeaders('contentBlockDelta'), Buffer.from('[1]')),
+    'not UTF-8': frame(eventHeaders('contentBlockDelta'), Buffer.from('7b2261223a22ff227d', 'hex')),
+    'an event without a type': frame([textHeader(':message-type', 'event')], Buffer.from('{}')),
     'no message type': frame([textHeader(':event-type', 'contentBlockDelta')], Buffer.from('{}')),
     'an unknown message type': frame([textHeader(':message-type', 'rumour')], Buffer.from('{}')),
-    'arguments of a call that was never begun': eventFrame('contentBlockDelta', {
+    'arguments of a call that was not started': eventFrame('contentBlockDelta', {
       contentBlockIndex: 4,
       delta: { toolUse: { input: '{}' } },
     }),
-    'headers that are longer than their frame': rawFrame(Buffer.alloc(0), Buffer.from('{}'), {
+    'headers longer than their frame': rawFrame(Buffer.alloc(0), Buffer.from('{}'), {
       headers: 400,
     }),
-    'a frame that is shorter than a frame can be': rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: 15 }),
-    'a frame that is longer than a frame may be': rawFrame(Buffer.alloc(0), Buffer.alloc(0), {
+    'a frame below the minimum length': rawFrame(Buffer.alloc(0), Buffer.alloc(0), { total: 15 }),
+    'a frame above the maximum length': rawFrame(Buffer.alloc(0), Buffer.alloc(0), {
       total: 2 ** 32 - 1,
     }),
-    'a header without its end': frame(
+    'an incomplete header': frame(
       [{ name: Buffer.from(':event-type'), type: 7, value: Buffer.from([0, 200, 65]) }],
       Buffer.from('{}'),
     ),
@@ -166,7 +166,7 @@ const converse = {
   completeWithStop: true,
 };
 
-/** Chat style and responses: as their hosts speak them everywhere. */
+/** Chat style and responses: their standard formats. */
 const { upstream: chatSaid } = chat;
 const chatStyle = {
   contentType: serverSent,
@@ -176,7 +176,7 @@ const chatStyle = {
   malformed: notJson,
   completeWithStop: true,
 };
-/** The endpointb host writes the name of an event behind it. */
+/** The endpointb host writes the name of an event after its data. */
 const dataFirst = (text: string): Buffer =>
   Buffer.from(text.replaceAll(/(event: [^\n]*\n)(data: [^\n]*\n)/g, '$2$1'));
 const { upstream: responsesSaid } = responses;
@@ -294,7 +294,7 @@ const early = 'The upstream ended its stream before the answer was complete.';
 const nonsense =
   /^The upstream (?:sent (?:a malformed event|an event that (?:is nested too deeply|contradicts itself))|answered a responses request with a chat stream)\.$/;
 
-/** Chat callers of invoke must say how long the answer may be; the others do here as well. */
+/** Chat requests to invoke must limit the length of the response; here all chat requests do. */
 const more = ({ talk, model }: Stream) => ({
   body: { model, ...(talk === chat ? { max_completion_tokens: 64 } : {}) },
 });
@@ -306,7 +306,7 @@ const play = (stream: Stream, frames: readonly Buffer[], over: Partial<Replay> =
     more(stream),
   );
 
-/** What the caller is told went wrong. */
+/** The error message that the client receives. */
 function messageIn({ talk }: Stream, answer: Answer): unknown {
   const last = payloadsOf(answer).at(-1) as {
     readonly error?: { readonly message?: unknown };
@@ -316,8 +316,8 @@ function messageIn({ talk }: Stream, answer: Answer): unknown {
 }
 
 /**
- * One structured error, nothing that completes an answer, one attempt `stream_error` with the same words, and no
- * ledger row. Who reads the upstream's own events may have been told its stop before.
+ * One structured error, no event that completes the response, one attempt `stream_error` with the same
+ * message, and no ledger row. A client of the upstream's own events may have received the stop before.
  */
 function expectBroken(
   stream: Stream,
@@ -329,12 +329,12 @@ function expectBroken(
   expectFailedStream(stream.talk, answer, { status, code, told: stream.talk === responses });
   expect(messageIn(stream, answer)).toEqual(expect.stringMatching(words));
   const [attempt, ...others] = answer.after.attempts;
-  // Operators are also told what the runtime calls it.
+  // The attempt also has the error code of the runtime, for operators.
   expect(String(attempt?.['error_detail']).replace(/ \([A-Z_]+\)$/, '')).toMatch(words);
   expect(others).toEqual([]);
 }
 
-/** All of them together: each is a request of its own. */
+/** Runs all cases at once: each is a separate request. */
 const atOnce = async <A>(cases: Iterable<A>, test: (one: A) => Promise<void>): Promise<void> =>
   void (await Promise.all(Array.from(cases, test)));
 
@@ -344,7 +344,7 @@ describe.each(streams)('$name', (stream) => {
   const { talk, told, end, failure, malformed, completeWithStop } = stream;
   const all = [...told, ...end];
 
-  it('a complete stream, however it is cut', async () => {
+  it('delivers and prices a complete stream for every split into chunks', async () => {
     const cuts: readonly Cuts[] = [{ kind: 'whole' }, { kind: 'random', seed: 1 }, { kind: 'bytes' }];
     await atOnce(cuts, async (each) => {
       const answer = await play(stream, all, { cuts: each });
@@ -356,7 +356,7 @@ describe.each(streams)('$name', (stream) => {
   it.each<[ReplayEnding['kind'], string]>([
     ['end', early],
     ['break', broken],
-  ])('a premature end between frames: %s', async (kind, words) => {
+  ])('ends with an error after a premature end between frames: %s', async (kind, words) => {
     const last = completeWithStop ? told.length : all.length - 1;
     await atOnce(Array.from({ length: last + 1 }).keys(), async (count) => {
       const answer = await play(stream, all.slice(0, count), { ending: { kind } });
@@ -368,7 +368,7 @@ describe.each(streams)('$name', (stream) => {
   it.each<[ReplayEnding['kind'], string]>([
     ['end', early],
     ['reset', broken],
-  ])('a premature end inside a frame: %s', async (kind, words) => {
+  ])('ends with an error after a premature end inside a frame: %s', async (kind, words) => {
     await atOnce(told.entries(), async ([index, cut]) => {
       const length = 1 + (index % 2) * Math.floor(cut.length / 2);
       const frames = [...told.slice(0, index), cut.subarray(0, length)];
@@ -376,7 +376,7 @@ describe.each(streams)('$name', (stream) => {
     });
   });
 
-  it('the platform’s own failure, first or in the middle', async () => {
+  it('ends with the platform’s own error if that is sent first or in the middle', async () => {
     const words = 'The model fell over.';
     await atOnce(Array.from({ length: told.length + 1 }).keys(), async (count) => {
       const answer = await play(stream, [...told.slice(0, count), failure(words), ...end]);
@@ -384,7 +384,7 @@ describe.each(streams)('$name', (stream) => {
     });
   });
 
-  it.each(Object.entries(malformed))('a malformed frame, first or in the middle: %s', async (_, bad) => {
+  it.each(Object.entries(malformed))('fails on a malformed frame, first or later: %s', async (_, bad) => {
     await atOnce([0, told.length - 1], async (count) => {
       const answer = await play(stream, [...told.slice(0, count), bad, ...end]);
       expectBroken(stream, answer, nonsense);
@@ -393,7 +393,7 @@ describe.each(streams)('$name', (stream) => {
 
   const [stop = Buffer.alloc(0), ...rest] = end;
 
-  it('after the stop: what is said of a failure counts', async () => {
+  it('after the stop, an error or a malformed frame fails the stream', async () => {
     const lates = [
       [failure('Late.'), stream.failureCode],
       [Object.values(malformed)[0]!, undefined],
@@ -406,7 +406,7 @@ describe.each(streams)('$name', (stream) => {
     });
   });
 
-  it('after the stop: a connection that breaks, or a frame that is cut, spoils no complete answer, unless frames are binary', async () => {
+  it('after the stop, a broken connection or a cut frame does not fail a complete response, unless the cut frame is binary', async () => {
     await atOnce(['end', 'break', 'reset'] as const, async (kind) => {
       const cut = (rest[0] ?? stop).subarray(0, kind === 'end' ? 9 : 0);
       const answer = await play(stream, [...told, stop, cut], { ending: { kind } });
@@ -416,7 +416,7 @@ describe.each(streams)('$name', (stream) => {
     });
   });
 
-  it('an error under status 200 that is no stream', async () => {
+  it('fails if the upstream sends status 200 with a JSON error instead of a stream', async () => {
     const body = JSON.stringify({ error: { message: 'The model is not there.' } });
     const headers = { 'content-type': 'application/json' };
     const answer = await ask(talk, { headers, body }, more(stream));
@@ -427,7 +427,7 @@ describe.each(streams)('$name', (stream) => {
   });
 });
 
-/** A native answer that was told why it stopped, and then no `message_stop`: an error in its place. */
+/** A native response with a stop reason, and with an error in place of `message_stop`. */
 function expectOnlyUnstopped({ text, events, after }: Answer): void {
   expect(text).not.toContain('message_stop');
   expect(text).not.toContain('[DONE]');
@@ -447,25 +447,25 @@ describe('runtime_unified', () => {
     ['serviceUnavailableException', 503],
     ['modelTimeoutException', 408],
     ['anExceptionOfTomorrow', 502],
-  ])('an exception, first or in the middle: %s', async (type, status) => {
+  ])('returns an exception that is sent first or in the middle: %s', async (type, status) => {
     for (const count of [0, 2]) {
       const frames = [...stream.told.slice(0, count), exceptionFrame(type, { message: 'In its words.' })];
       expectBroken(stream, await play(stream, frames), /^In its words\.$/, status, type);
     }
   });
 
-  it('an exception without words is told by its name', async () => {
+  it('names an exception that has no message', async () => {
     const answer = await play(stream, [stream.told[0]!, exceptionFrame('throttlingException', {})]);
     const words = /^The upstream reported an error \(throttlingException\)\.$/;
     expectBroken(stream, answer, words, 429, 'throttlingException');
   });
 
-  it('an error that no model tells of', async () => {
+  it('returns the message and code of an error frame', async () => {
     const answer = await play(stream, [stream.told[0]!, errorFrame('InternalError', 'Something broke.')]);
     expectBroken(stream, answer, /^Something broke\.$/, 502, 'InternalError');
   });
 
-  it('checksums are recognised, and not validated', async () => {
+  it('accepts a frame with a wrong checksum', async () => {
     const spoilt = Buffer.from(pieceFrame);
     spoilt.writeUInt32BE(1, spoilt.length - 4);
     const answer = await play(stream, [...stream.told, spoilt, ...stream.end]);

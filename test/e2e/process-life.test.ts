@@ -27,7 +27,7 @@ const database = withDatabase();
 const traceOf = tracesIn(queries(database.url));
 const hard = aKey();
 const soft = aKey();
-/** What `serve` promises beyond the grace. */
+/** The time that `serve` may take beyond the grace. */
 const endSecs = 15;
 const briefSecs = 1;
 let held: HeldUpstream;
@@ -63,7 +63,7 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-/** The supervisor and its workers, as the log names them. */
+/** The process ids of the supervisor and its workers, from the log. */
 const processesOf = (command: RunningCommand): readonly number[] =>
   ['supervising', 'listening'].flatMap((message) => logged(command, message).map(({ pid }) => Number(pid)));
 
@@ -78,7 +78,7 @@ function end(pid: number): void {
   }
 }
 
-/** One that has ended may stay in the list of processes for as long as nobody asks for its exit code. */
+/** An ended process may stay in the list of processes until its parent reads its exit code. */
 const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);
@@ -109,7 +109,7 @@ interface Stream {
   readonly ended: Promise<unknown>;
 }
 
-/** A stream whose upstream has begun to answer, and goes on when it is told. */
+/** A stream whose upstream has sent its first content, and sends more on demand. */
 async function stream(url: string, key: string): Promise<Stream> {
   const requestId = randomUUID();
   const socket = beginExchange(url, {
@@ -142,19 +142,19 @@ const statusOf = async (url: string): Promise<number> =>
 const signalGroup = ({ child }: RunningCommand, signal: NodeJS.Signals): true =>
   process.kill(-(child.pid ?? 0), signal);
 
-/** The device that is always full is Linux's. */
+/** Only Linux has the device that is always full. */
 const onFullDisk = existsSync('/dev/full') ? it : it.skip;
 
 describe('a command whose output does not fit on the disk', () => {
-  onFullDisk('fails, and says so', async () => {
+  onFullDisk('exits with 1 and an error message', async () => {
     const command = startInShell('exec "$@" > /dev/full', ['--version'], {});
     expect(await command.exited).toEqual({ code: 1, signal: null });
     expect(command.err()).toBe('Not all of the output could be written (ENOSPC).\n');
   });
 });
 
-describe('gateway serve with one worker', () => {
-  it('replaces a process that dies, and its supervisor does not', async () => {
+describe('gateway serve', () => {
+  it('replaces its one worker if that dies, and its supervisor keeps running', async () => {
     const gateway = await listening(startCommand(['serve'], variables()));
     const [first = 0] = workersOf(gateway);
     expect(first).not.toBe(gateway.child.pid);
@@ -168,11 +168,11 @@ describe('gateway serve with one worker', () => {
     await expect(statusOf(url)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('goes on when nobody reads what it says any more', async () => {
+  it('keeps serving if its output streams are closed', async () => {
     const gateway = await listening(startCommand(['serve', '--workers', '2'], variables()), 2);
     gateway.child.stdout?.destroy();
     gateway.child.stderr?.destroy();
-    // Its supervisor has something to say of that.
+    // The supervisor logs this.
     end(workersOf(gateway)[0] ?? 0);
     await sleep(1500);
     expect(await statusOf(gateway.url)).toBe(200);
@@ -182,11 +182,11 @@ describe('gateway serve with one worker', () => {
     expect(await gateway.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('ends in time when whoever reads what it says stands still', async () => {
+  it('stops within 6 seconds if the reader of its output is stalled', async () => {
     const gateway = await listening(startCommand(['serve'], variables()));
     const ended = new Promise((resolve) => gateway.child.once('exit', (code) => resolve(code)));
     gateway.child.stdout?.pause();
-    // More lines than a pipe and the buffer of its reader hold.
+    // More lines than fit into a pipe and the buffer of its reader.
     for (let round = 0; round < 60; round += 1)
       await Promise.all(
         Array.from({ length: 20 }, () =>
@@ -206,7 +206,7 @@ describe('gateway serve with one worker', () => {
     expect(logged(gateway, 'stopped')).toEqual([]);
   });
 
-  onFullDisk('goes on when the disk of its log is full', async () => {
+  onFullDisk('keeps serving if the disk of its log is full', async () => {
     const port = await freePort();
     const env = { ...variables(), GATEWAY_BIND: `127.0.0.1:${port}` };
     const gateway = startInShell('exec "$@" > /dev/full', ['serve'], env);
@@ -222,13 +222,13 @@ describe('gateway serve with one worker', () => {
     }
   });
 
-  it('ends with the code and the words of a process that cannot start', async () => {
+  it('exits with 2 and an error message if `--workers` is not a number', async () => {
     const command = startCommand(['serve', '--workers', 'many'], variables());
     expect(await command.exited).toEqual({ code: 2, signal: null });
     expect(command.err()).toContain('--workers must be a whole number');
   });
 
-  it('whose supervisor is killed stops as on SIGTERM: its streams end whole and are written', async () => {
+  it('stops as on SIGTERM if its supervisor is killed: the open stream completes and is recorded', async () => {
     const gateway = await listening(startCommand(['serve'], variables()));
     const [worker = 0] = workersOf(gateway);
     const one = await stream(gateway.url, hard);
@@ -242,7 +242,7 @@ describe('gateway serve with one worker', () => {
   });
 });
 
-describe('a process that may open few files', () => {
+describe('a process with a low limit on open files', () => {
   const fewFiles = 'the limit on open files is too low for server.max_connections';
   const told = (gateway: RunningCommand) =>
     gateway
@@ -250,7 +250,7 @@ describe('a process that may open few files', () => {
       .split('\n')
       .filter((line) => line.includes(fewFiles));
 
-  it('says so once at its start, with the bounds that are higher', async () => {
+  it('logs one warning at its start, with the limits that are higher', async () => {
     const gateway = await listening(
       startInShell('ulimit -n 2000; exec "$@"', ['serve', '--workers', '2'], variables()),
       2,
@@ -268,8 +268,8 @@ describe('a process that may open few files', () => {
   });
 });
 
-describe('gateway serve on a machine that has no process to give', () => {
-  it('serves on with the workers that there are, and replaces the one that died once it can', async () => {
+describe('gateway serve on a machine that cannot start another process', () => {
+  it('keeps serving with the other workers, and replaces the one that died as soon as it can', async () => {
     const node = path.join(folder, 'node');
     await copyFile(process.execPath, node);
     const line = `shift; exec '${node}' "$@"`;
@@ -286,15 +286,15 @@ describe('gateway serve on a machine that has no process to give', () => {
   });
 });
 
-describe('a worker that is just starting', () => {
-  it.each([0, 300, 900])('ends when its supervisor is killed %i ms after its start', async (afterMs) => {
+describe('a starting worker', () => {
+  it.each([0, 300, 900])('ends if its supervisor is killed %i ms after its start', async (afterMs) => {
     const gateway = await listening(startCommand(['serve', '--workers', '2'], variables()), 2);
     end(workersOf(gateway)[0] ?? 0);
     await times(gateway, 'a worker died', 1);
     await sleep(afterMs);
     const { ms } = await timed(() => {
       gateway.child.kill('SIGKILL');
-      // The end of its output is that of the last process.
+      // Its output ends with its last process.
       return gateway.exited;
     });
     expect(ms).toBeLessThan(10_000);
@@ -303,7 +303,7 @@ describe('a worker that is just starting', () => {
 
 describe('a signal to the process group', () => {
   it.each([1, 2])(
-    'is one request to stop: with %i workers every stream ends whole and is written',
+    'is one request to stop: with %i workers every stream completes and is recorded',
     (workers) =>
       undisturbed(1000, async () => {
         const gateway = await listening(
@@ -331,7 +331,7 @@ describe('a signal to the process group', () => {
       }),
   );
 
-  it('sent again after 2 seconds ends the grace: what is torn is settled, and the exit code is 1', async () => {
+  it('sent again after 2 seconds ends the grace: interrupted streams are recorded, and the exit code is 1', async () => {
     const gateway = await listening(startInShell('exec "$@"', ['serve', '--workers', '2'], variables()), 2);
     const streams = [await stream(gateway.url, hard), await stream(gateway.url, soft)];
     signalGroup(gateway, 'SIGTERM');
@@ -340,7 +340,7 @@ describe('a signal to the process group', () => {
     const { value, ms } = await timed(async () => {
       signalGroup(gateway, 'SIGTERM');
       await streams[1]!.ended;
-      // The upstream of the hard budget's owner is read on for its usage, and its caller is told after that.
+      // For the hard budget's owner, the upstream is read for its usage before the client is answered.
       finish(streams[0]!);
       return gateway.exited;
     });
@@ -356,8 +356,8 @@ describe('a signal to the process group', () => {
   });
 });
 
-describe('a gateway whose starter is gone', () => {
-  it.each(['SIGTERM', 'SIGKILL'] as const)('stops when npm ends by %s', async (signal) => {
+describe('a gateway whose parent process has ended', () => {
+  it.each(['SIGTERM', 'SIGKILL'] as const)('stops if the parent was npm and ended by %s', async (signal) => {
     const npm = await listening(startUnderNpm(['serve'], variables()));
     const one = await stream(npm.url, hard);
     npm.child.kill(signal);
@@ -370,7 +370,7 @@ describe('a gateway whose starter is gone', () => {
     expect(logged(npm, 'stopped')).toHaveLength(1);
   });
 
-  it('goes on when that was the shell of a daemon', async () => {
+  it('keeps serving if the parent was the shell of a daemon', async () => {
     const shell = await listening(startInShell('"$@" & sleep 2', ['serve'], variables()));
     await eventually(() => shell.child.exitCode ?? undefined);
     await sleep(1200);
@@ -381,14 +381,14 @@ describe('a gateway whose starter is gone', () => {
   });
 });
 
-describe('the end while the database is frozen', () => {
-  it('comes within the grace and its bound, with what may wait in the journal', async () => {
+describe('a shutdown while the database is frozen', () => {
+  it('completes within the grace and its limit, and the next start records a journaled stream', async () => {
     const own = { ...variables('brief'), GATEWAY_DATA_DIR: await makeTestFolder('frozen') };
     const gateway = await listening(
       startCommand(['serve'], { ...own, DATABASE_URL: proxy.to(database.url()) }),
     );
     const [torn, whole] = [await stream(gateway.url, hard), await stream(gateway.url, soft)];
-    // The upstream of a hard budget's owner is read on for its usage, and never comes to an end.
+    // For the owner of a hard budget the upstream is read on for its usage; this one never ends.
     const steady = setInterval(() => torn.call.write(frames.content), 100);
     proxy.freeze();
     finish(whole);

@@ -9,17 +9,17 @@ process.once('exit', () => {
   for (const child of children) child.kill('SIGKILL');
 });
 
-/** A command of the gateway that goes on until it is told to stop. */
+/** A command of the gateway that runs until it is stopped. */
 export interface RunningCommand {
   readonly child: ChildProcess;
   readonly out: () => string;
   readonly err: () => string;
-  /** Resolves with the first match on standard output; rejects when the process ends before. */
+  /** Resolves with the first match on standard output; rejects if the process ends before. */
   readonly says: (pattern: RegExp, withinMs?: number) => Promise<RegExpExecArray>;
   readonly exited: Promise<{ readonly code: number | null; readonly signal: string | null }>;
 }
 
-/** Starts `gateway ARGS` with these variables alone, and PATH; of another copy of the product where its root is given. */
+/** Starts `gateway ARGS` with only these variables and PATH; if `root` is given, that copy of the product. */
 export const startCommand = (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -35,7 +35,7 @@ export const startInShell = (
 ): RunningCommand =>
   run(['sh', '-c', line, 'sh', process.execPath, script, ...args], env, { detached: true });
 
-/** The same with npm's two processes above it: npm, which ends on a signal at once, and the shell of a script. */
+/** The same under npm's two processes: npm, which ends on a signal at once, and the shell of a script. */
 export function startUnderNpm(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -45,7 +45,7 @@ export function startUnderNpm(
   return run([process.execPath, '-e', npm, '--', process.execPath, script, ...args], env, { detached: true });
 }
 
-/** The lines that a command logged, of one message. */
+/** The lines that a command logged with this message. */
 export const logged = (
   { out }: Pick<RunningCommand, 'out'>,
   message: string,
@@ -56,7 +56,7 @@ export const logged = (
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter((line) => line['msg'] === message);
 
-/** Waits for so many of them. */
+/** Waits for `count` of them. */
 export const times = (command: RunningCommand, message: string, count: number): Promise<true> =>
   eventually(() => (logged(command, message).length >= count ? true : undefined), 30_000);
 

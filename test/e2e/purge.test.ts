@@ -90,7 +90,7 @@ describe('gateway purge-request-logs', () => {
     expect(await left()).toEqual([0]);
   });
 
-  it('names what it cannot make sense of, and deletes nothing', async () => {
+  it('refuses invalid arguments with a usage message that names them, and deletes nothing', async () => {
     await logsOf(6);
     for (const [args, says] of [
       [[], 'needs --retention 1d'],
@@ -112,12 +112,12 @@ describe('gateway purge-request-logs', () => {
 describe('the purge worker of gateway serve', () => {
   const jobs = (): readonly Job[] => Object.values(scheduledJobs);
   const timeOfDay = (job: Job): number => (job.nextInvocation()?.getTime() ?? 0) % 86_400_000;
-  /** What a gateway has said about purges. */
+  /** What a gateway has logged about purges. */
   const said = ({ log }: TestGateway) => log.lines.filter(({ message }) => message.includes('request logs'));
   const spoken = (gateway: TestGateway, lines = 1) =>
     eventually(() => (said(gateway).length >= lines ? said(gateway) : undefined));
 
-  it('purges when its schedule says so, follows the configuration, and ends with the gateway', async () => {
+  it('purges on its schedule, at most once per UTC day, follows the configuration, and ends with the gateway', async () => {
     await logsOf(0, 2, 4, 8);
     const gateway = await startGateway(purging(), database.url());
     expect(jobs()).toEqual([]);
@@ -153,7 +153,7 @@ describe('the purge worker of gateway serve', () => {
     [true, /^request_logs_\d{4}_\d\d_\d\d$/, 4],
     [false, /^request_logs_\d{4}_\d\d$/, 3],
   ])(
-    'has the partitions of days where it is enabled, and of months where it is not (%s)',
+    'has daily partitions if it is enabled, and monthly partitions if not (enabled: %s)',
     async (enabled, shape, count) => {
       const fresh = await createDatabase();
       const gateway = await startGateway(purging({ enabled }), fresh.url);
@@ -168,7 +168,7 @@ describe('the purge worker of gateway serve', () => {
     },
   );
 
-  it('is harmless when every replica has one', async () => {
+  it('deletes each row once if every replica has one', async () => {
     await logsOf(...Array.from({ length: 40 }, (_, index) => 0.1 + index / 4));
     const config = purging({ enabled: true });
     const gateways = [];
@@ -186,7 +186,7 @@ describe('the purge worker of gateway serve', () => {
     for (const gateway of gateways) await gateway.stop();
   });
 
-  it('tells of a fault, and the gateway goes on', async () => {
+  it('logs a fault, and the gateway stays ready', async () => {
     await logsOf(8);
     const gateway = await startGateway(purging({ enabled: true }), database.url());
     await query('alter function gateway_purge_request_logs rename to gateway_purge_request_logs_away');
@@ -203,7 +203,7 @@ describe('the purge worker of gateway serve', () => {
     await gateway.stop();
   });
 
-  it('keeps no process from its end', async () => {
+  it('does not prevent a process from ending', async () => {
     const gateway = await spawnGateway(purging({ enabled: true }), database.url());
     gateway.child.kill('SIGTERM');
     expect(await gateway.exited).toEqual({ code: 0, signal: null });

@@ -31,7 +31,7 @@ describe('npm start on a database that has another configuration', () => {
            union all select 'provider', provider_key from providers where enabled
            union all select 'key', name from api_keys where revoked_at is null order by 1, 2`);
 
-  it('ends nothing of it unless told to, and starts again on its own', async () => {
+  it('changes nothing without `--allow-shrink`, and after a start with it needs no flag again', async () => {
     const own = await file('own.yaml', good());
     expect(await runGateway(['seed'], variables(own))).toMatchObject({ code: 0 });
     const before = await inForce();

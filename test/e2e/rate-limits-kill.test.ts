@@ -22,7 +22,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** The status of a request that the upstream takes so long for; 0 where its gateway is gone. */
+/** The status of a request that the upstream answers after `latencyMs`; 0 if its gateway is gone. */
 async function ask({ url }: GatewayProcess, latencyMs: number): Promise<number> {
   try {
     const answer = await fetch(`${url}/v1/chat/completions`, {
@@ -41,11 +41,11 @@ async function ask({ url }: GatewayProcess, latencyMs: number): Promise<number> 
   }
 }
 
-/** Requests that are sent at once are in flight at once, however busy the machine is, unless it stands still. */
+/** Requests that are sent at once and last this long overlap even on a busy machine, unless it pauses. */
 const togetherMs = 1_000;
 
 describe('kill -9 of a process with requests in flight under a limit', () => {
-  it('gives them back within 10 seconds, and none of those that another process holds', async () => {
+  it('releases them within 10 seconds, and none of those that another process holds', async () => {
     const [dying, there] = processes as [GatewayProcess, GatewayProcess];
     const cut = [ask(dying, 100_000), ask(dying, 100_000)];
     const kept = ask(there, 100_000);
@@ -56,14 +56,14 @@ describe('kill -9 of a process with requests in flight under a limit', () => {
       let roomMs: number | undefined;
       dying.kill();
       expect(await Promise.all(cut)).toEqual([0, 0]);
-      // Two at once have room as soon as both are given back.
+      // Two at once are admitted as soon as both are released.
       for (;;) {
         const { value: both, longestPauseMs } = await timed(() =>
           Promise.all([ask(there, togetherMs), ask(there, togetherMs)]),
         );
         if (both.every((status) => status === 200)) {
           roomMs ??= soFarMs();
-          // With a pause the one may have followed the other.
+          // With a pause of the machine, one may have followed the other.
           if (longestPauseMs < togetherMs / 2) return roomMs;
         }
         expect(roomMs ?? soFarMs()).toBeLessThan(10_000);

@@ -13,7 +13,7 @@ const statuses = (replies: readonly Reply[]): readonly number[] =>
 const times = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 
 describe('a rate limit over sockets', () => {
-  it('holds over two replicas: so many are served, the others are told to come back when the minute is over', async () => {
+  it('applies across two replicas: further requests get 429 and a `retry-after` within the minute', async () => {
     const replies = await Promise.all(
       times(8).map((turn) => ask('few', { replica: turn % 2 === 0 ? 0 : 1 })),
     );
@@ -48,7 +48,7 @@ describe('a rate limit over sockets', () => {
     ]);
   });
 
-  it('of a messages caller is told in the words of that family', async () => {
+  it('is reported to a messages client in the error format and headers of that family', async () => {
     const path = '/v1/messages';
     for (let turn = 0; turn < 5; turn += 1) await ask('refused', { path });
     const reply = await ask('refused', { path });
@@ -64,19 +64,19 @@ describe('a rate limit over sockets', () => {
     });
   });
 
-  it('of tokens refuses the next request when the minute is full of those that were used', async () => {
+  it('of tokens refuses the next request once the tokens of the minute are used up', async () => {
     expect((await ask('thirsty')).headers.get('x-ratelimit-remaining-tokens')).toBe('20');
     expect((await ask('thirsty', { replica: 1 })).status).toBe(200);
     const reply = await ask('thirsty');
     expect([reply.status, reply.headers.get('x-ratelimit-remaining-tokens')]).toEqual([429, '0']);
   });
 
-  it('of requests in flight says to come back in a second, and lets the next one in when one has ended', async () => {
+  it('of requests in flight refuses with `retry-after: 1`, and admits the next request after one has ended', async () => {
     const second = await eventually(async () => {
       const first = ask('narrow', { body: { model: 'slow' } });
       await eventually(() => upstream().inFlight() === 1 || undefined);
       const reply = await ask('narrow', { replica: 1 });
-      // Unless the machine took longer for the second than the first one was in flight.
+      // On a slow machine the first may have ended before the second was refused; then both are repeated.
       const wasThere = upstream().inFlight() === 1;
       expect((await first).status).toBe(200);
       return wasThere ? reply : undefined;
@@ -86,7 +86,7 @@ describe('a rate limit over sockets', () => {
     expect((await ask('narrow', { replica: 1 })).status).toBe(200);
   });
 
-  it('of an owner counts all of its keys, and that of a team its service accounts, but not its members', async () => {
+  it('of an owner applies to its key, and that of a team counts its service accounts, but not its members', async () => {
     const own = await Promise.all(times(3).map(() => ask('other')));
     expect(statuses(own)).toEqual([200, 200, 429]);
     const team = await Promise.all(
@@ -97,7 +97,7 @@ describe('a rate limit over sockets', () => {
     expect([member.status, limitHeadersOf(member)]).toEqual([200, {}]);
   });
 
-  it('of a model counts whoever asks for it, and nobody who asks for another one', async () => {
+  it('of a model counts the requests of all keys for it, and no request for another model', async () => {
     const scarce = { body: { model: 'scarce' } };
     const replies = [await ask('free', scarce), await ask('member', scarce), await ask('told', scarce)];
     expect(statuses(replies)).toEqual([200, 200, 429]);
@@ -106,7 +106,7 @@ describe('a rate limit over sockets', () => {
     expect((await ask('free')).status).toBe(200);
   });
 
-  it('comes after the budget: who has none left is told so, and holds nothing', async () => {
+  it('is checked after the budget: a request over the budget gets `budget_exceeded` and holds nothing', async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       const reply = await ask('blocked');
       expect([reply.status, reply.headers.get('x-gateway-error')]).toEqual([429, 'budget_exceeded']);
@@ -119,10 +119,10 @@ describe('the headers of a limited key', () => {
   const shown = { 'x-ratelimit-limit-requests': '50', 'x-ratelimit-limit-tokens': '5000' };
 
   it.each([
-    ['a whole answer', {}, 200],
+    ['a non-streamed response', {}, 200],
     ['a stream', { body: { stream: true } }, 200],
-    ['a body that cannot be read', { body: { messages: 7 } }, 400],
-    ['an unknown model', { body: { model: 'nobody' } }, 404],
+    ['the refusal of an invalid body', { body: { messages: 7 } }, 400],
+    ['the refusal of an unknown model', { body: { model: 'nobody' } }, 404],
     ['the list of models', { path: '/v1/models' }, 200],
     ['one model', { path: '/v1/models/fast' }, 200],
   ] as const)('are on %s', async (_what, asked, status) => {
@@ -131,14 +131,14 @@ describe('the headers of a limited key', () => {
     expect(limitHeadersOf(reply)).toMatchObject(shown);
   });
 
-  it('are on an error of the upstream, beside its retry-after', async () => {
+  it('are on an error of the upstream, beside its `retry-after`', async () => {
     const reply = await ask('told', { body: { model: 'fails' } });
     expect([reply.status, reply.headers.get('x-gateway-error')]).toEqual([429, 'upstream_error']);
     expect(reply.headers.get('retry-after')).toBe('7');
     expect(limitHeadersOf(reply)).toMatchObject(shown);
   });
 
-  it('count down with each request and its tokens, streams too', async () => {
+  it('count down with each request and its tokens, including streams', async () => {
     const [first, second] = [await ask('streams'), await ask('streams', { body: { stream: true } })];
     expect(limitHeadersOf(first)).toMatchObject({
       'x-ratelimit-remaining-requests': '8',
@@ -154,14 +154,14 @@ describe('the headers of a limited key', () => {
     });
   });
 
-  it('are not there for a key without limits, or without a key', async () => {
+  it('are absent for a key without limits, and for an unknown key', async () => {
     expect(limitHeadersOf(await ask('free'))).toEqual({});
     expect(limitHeadersOf(await ask('told', { key: 'gwk_nobody00.0' }))).toEqual({});
   });
 });
 
-describe('a limit of the file', () => {
-  it('is in force on every replica within 5 seconds of its change, and gone with its block', async () => {
+describe('a limit of the configuration file', () => {
+  it('is in force on every replica within 5 seconds of its change, and ends with its block', async () => {
     await secondsBeforeEnd(55);
     const at = () => Promise.all([ask('changing'), ask('changing', { replica: 1 })]);
     const until = async (wanted: string | null): Promise<number> => {
@@ -183,7 +183,7 @@ describe('a limit of the file', () => {
     expect(statuses(await at())).toEqual([200, 200]);
   });
 
-  it('takes the place of what an admin has set for the same subject, and leaves that of others', async () => {
+  it('replaces what an admin has set for the same subject, and keeps the limits of other subjects', async () => {
     await query(
       `insert into rate_limits (subject_kind, subject_id, requests_per_minute)
        values ('team', 'nobody-here', 5)`,

@@ -1,19 +1,19 @@
 import { connect, type Socket } from 'node:net';
 
-/** A request as bytes on a socket: what no client library would send. */
+/** A request as bytes on a socket, because no client library would send it. */
 export interface RawRequest {
   readonly method?: string;
   readonly path: string;
-  /** In order, repeats and all; values are latin1. `host` comes by itself, `connection: close` unless given. */
+  /** In order, with repeats; values are latin1. `host` is added, and `connection: close` unless given. */
   readonly headers?: readonly (readonly [name: string, value: string])[];
   readonly body?: string | Buffer;
-  /** `length` (default): with content-length. `chunked`: without, in pieces of 64 KiB. `none`: just the bytes. */
+  /** `length` (default): with content-length. `chunked`: without, in 64 KiB pieces. `none`: bytes only. */
   readonly framing?: 'length' | 'chunked' | 'none';
 }
 
 export interface RawAnswer {
   readonly status: number;
-  /** Names in lower case, values latin1; of a repeated header the last one. */
+  /** Names in lower case, values latin1; the last value of a repeated header. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -41,7 +41,7 @@ function chunked(bytes: Buffer): readonly Buffer[] {
   return [...pieces, Buffer.from('0\r\n\r\n')];
 }
 
-/** Sends a request and reads the answer to the end of the connection. */
+/** Sends a request and reads the response to the end of the connection. */
 export function rawExchange(url: string, request: RawRequest): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const socket = rawSocket(url);
@@ -58,13 +58,13 @@ export function rawExchange(url: string, request: RawRequest): Promise<RawAnswer
   });
 }
 
-/** A connection to the gateway for tests that write and leave by hand. */
+/** A connection to the gateway for tests that write to it and close it themselves. */
 export function rawSocket(url: string): Socket {
   const { hostname, port } = new URL(url);
   return connect(Number(port), hostname);
 }
 
-/** Opens a connection, sends a whole request and hands the connection over: for callers that leave. */
+/** Opens a connection, sends a complete request and returns the connection: for client disconnects. */
 export function beginExchange(url: string, request: RawRequest): Socket {
   const socket = rawSocket(url);
   socket.on('error', () => undefined);

@@ -38,7 +38,7 @@ const asked = () =>
   });
 
 describe('database.read_url', () => {
-  it('is where reports and lists of records are read; meta says how far it is', async () => {
+  it('is used for reports and lists of records, and `meta.as_of` shows how current it is', async () => {
     expect((await asked()).status).toBe(200);
     const answer = await eventually(async () => {
       const found = await admin('GET', logs);
@@ -63,7 +63,7 @@ describe('database.read_url', () => {
       ]);
   });
 
-  it('is behind by as much as it says', async () => {
+  it('returns the same rows and `as_of` while replay is paused, and newer ones after that', async () => {
     const idsNow = async () => {
       const { data, meta } = await admin('GET', logs);
       const { items } = data as { items: readonly { request_log_id: string; occurred_at: string }[] };
@@ -86,16 +86,16 @@ describe('database.read_url', () => {
     }, 20_000);
     const came = Date.parse(after.items[0]?.occurred_at ?? '');
     expect(before.asOf).toBeLessThanOrEqual(came);
-    // The standing is read before the rows: the list that first had the row may tell one from before it.
+    // `as_of` is read before the rows: the first list with the row may have an `as_of` from before the row.
     expect((await idsNow()).asOf).toBeGreaterThanOrEqual(came);
   });
 
-  it('is asked for nothing else: what admins change is read where it was written', async () => {
+  it('is not used for the list of users, which admins change', async () => {
     const { status, meta } = await admin('GET', '/api/v1/admin/users');
     expect([status, meta]).toEqual([200, { generated_at: expect.any(String) }]);
   });
 
-  it('that is away is 503 for these alone, and callers notice nothing', async () => {
+  it('that is unavailable fails these reads with 503, and no other request', async () => {
     await standby.stop();
     expect(await admin('GET', logs)).toMatchObject({ status: 503, error: { code: 'store_unavailable' } });
     expect(await admin('GET', '/api/v1/admin/users')).toMatchObject({ status: 200 });
@@ -103,7 +103,7 @@ describe('database.read_url', () => {
     expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
   });
 
-  it('that is away stops no start', async () => {
+  it('that is unavailable prevents no start', async () => {
     const config = basicConfig(upstream.url, key, { more: { database: { read_url: '${READ_URL}' } } });
     const another = await startGateway(config, primary.url, { READ_URL: standby.url });
     expect((await fetch(`${another.url}/readyz`)).status).toBe(200);

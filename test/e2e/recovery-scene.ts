@@ -14,15 +14,15 @@ import { eventually } from './traces.ts';
 const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 const log = (): void => undefined;
 
-/** A server that archives what it writes, and what of it outlives its disk. */
+/** A server that archives its log, and its recovery after the loss of its disk. */
 export interface ArchivedServer {
   readonly url: string;
-  /** Copies the cluster while it is written, by the functions that PostgreSQL has for it. */
+  /** Copies the cluster during writes, with PostgreSQL's functions for backups. */
   readonly backUp: () => Promise<void>;
   /** Resolves once everything that was committed until now is in the archive. */
   readonly archived: () => Promise<void>;
   readonly stop: () => Promise<void>;
-  /** Another server: the backup, and of the archive what was committed until then. */
+  /** Another server: the backup, and everything in the archive that was committed until then. */
   readonly restoredTo: (time: string) => Promise<EmbeddedPostgres>;
   readonly remove: () => Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function archivedServer(): Promise<ArchivedServer> {
   const folder = await makeTestFolder('recovery');
   const [own, backup] = [path.join(folder, 'primary'), path.join(folder, 'backup')];
   const copied = path.join(backup, 'cluster');
-  // The server's user has to get there, which it cannot in a folder of the run's own.
+  // The server's user needs access to it, and has none to the folder of the test run.
   const archive = await mkdtemp(path.join(os.tmpdir(), 'gateway-archive-'));
   const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
   await migrate(first.url, migrations);
@@ -61,7 +61,7 @@ export async function archivedServer(): Promise<ArchivedServer> {
     backUp: () =>
       connected(primary.url, async (client) => {
         await client.query("select pg_backup_start('backup', true)");
-        // With its owner, who is not root.
+        // Keeps the owner, which is not root.
         execFileSync('cp', ['-a', own, backup]);
         const { rows } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop()');
         execFileSync('rm', ['-rf', ...['postmaster.pid', 'pg_wal'].map((name) => path.join(copied, name))]);

@@ -26,13 +26,13 @@ let restored: EmbeddedPostgres;
 let gateway: GatewayProcess;
 let config: ConfigFile;
 let folder: string;
-/** What the caller was told whose record the lost database did not take. */
+/** The response to the client whose record the lost database did not store. */
 let journaled: { readonly status: number; readonly body: string };
-/** What was in the ledger before a gateway was there. */
+/** The ledger of the restored database before a gateway was started. */
 let restoredRows: readonly string[];
 const query = queries(() => restored.url);
 
-/** What `usage_cost_events` has by the ids that the callers chose. */
+/** The request ids in `usage_cost_events`, which the clients chose. */
 const ledger = async (): Promise<readonly string[]> =>
   (await query<{ request_id: string }>('select request_id from usage_cost_events order by occurred_at')).map(
     (row) => row.request_id,
@@ -44,7 +44,7 @@ const configOf = (url: string): ConfigFile =>
       users: [
         { email: 'free@example.com' },
         { email: 'gone@example.com' },
-        // Room for three answers and half of one more.
+        // Enough for three responses and half of a fourth.
         { email: 'hard@example.com', budget: { cadence: 'monthly', amount_10000: 4725, hard_limit: true } },
       ],
       pricing: {
@@ -79,7 +79,7 @@ const asked = (key: string, requestId: string): Promise<Response> =>
 const modelsOf = async (key: string): Promise<number> =>
   (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })).status;
 
-/** A request whose upstream answers once `until` is over. */
+/** A request whose upstream answers once `until` has resolved. */
 async function answered(
   key: string,
   requestId: string,
@@ -141,30 +141,30 @@ afterAll(async () => {
 });
 
 describe('a database that was restored to a point in time', () => {
-  it('has what was committed until then, and nothing of later', async () => {
+  it('has everything that was committed until then, and nothing later', async () => {
     expect(restoredRows).toEqual(['before-1', 'before-2', 'before-3']);
     expect(await run(['migrate', '--check'], restored.url)).toMatchObject({ code: 0 });
   });
 
-  it('gets from the journal what the lost one did not take: its caller had the whole answer', async () => {
+  it('gets from the journal the record that the lost database missed, whose client had a complete response', async () => {
     expect(journaled).toMatchObject({ status: 200, body: expect.stringContaining('"all"') });
     await eventually(() => (gateway.output().includes('journal settled') ? true : undefined), 30_000);
     expect(await ledger()).toContain('journaled');
   });
 
-  it('limits by the spend that it has', async () => {
+  it('enforces a hard limit by the restored spend', async () => {
     expect(await answered(keys.hard, 'fourth')).toMatchObject({
       status: 429,
       body: expect.stringContaining('budget_exceeded'),
     });
   });
 
-  it('lets a key in that was revoked later, and counts an id again that was counted later', async () => {
+  it('accepts a key that was revoked later, and records a request id again that was recorded later', async () => {
     expect(await answered(keys.gone, 'after-1')).toMatchObject({ status: 200 });
     expect((await ledger()).filter((id) => id === 'after-1')).toEqual(['after-1']);
   });
 
-  it('verifies, with all that came since', async () => {
+  it('passes `ledger verify`, including the rows since then', async () => {
     expect(await run(['ledger', 'verify'], restored.url)).toMatchObject({
       code: 0,
       out: expect.stringContaining('5 priced rows recomputed, 0 differences'),

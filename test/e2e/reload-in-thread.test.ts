@@ -26,7 +26,7 @@ const reload = (reconcileInto?: string) =>
   reloadInThread({ file, variables, reconcileInto, allowShrink: false, confirmed: undefined });
 
 describe('the thread of a reload', () => {
-  it('hands over what a process serves of the file, without owners and keys', async () => {
+  it('returns the part of the file that a process serves, without API keys', async () => {
     const loaded = await loadConfig(file, variables);
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
     const served = servedOf(loaded.right);
@@ -34,7 +34,7 @@ describe('the thread of a reload', () => {
     expect(served.config).not.toHaveProperty('apiKeys');
   });
 
-  it('tells what went wrong as it was', async () => {
+  it('passes on the cause of a failure', async () => {
     const fault: unknown = await reload('postgres://127.0.0.1:1/nowhere').catch((error: unknown) => error);
     expect(causeOf(fault)).toBe('ECONNREFUSED');
   });

@@ -20,7 +20,7 @@ let upstream: SimulatedUpstream;
 let file = '';
 let serving: RunningCommand & { readonly url: string };
 
-/** So many keys and models of one file. */
+/** A file with `keyCount` keys and these models. */
 const config = (keyCount: number, models: readonly string[] = ['fast', 'slow', 'large']): ConfigFile => {
   const basic = basicConfig(upstream.url, keys[0]!);
   const routes = [{ provider: 'up', upstream_model: 'simulated-fast' }];
@@ -63,7 +63,7 @@ const inForce = async (): Promise<unknown> => {
   );
   return row;
 };
-/** Each of the two workers tells what became of it. */
+/** Waits until each of the two workers has logged the outcome. */
 async function hangUp(message: string, workers: readonly number[] = []): Promise<string> {
   const before = logged(serving, message).length;
   for (const worker of workers) process.kill(worker, 'SIGHUP');
@@ -76,14 +76,14 @@ const all = { keys: 3, models: 3, providers: 1 };
 const nothings = ['', '# to be filled in\n', '{}\n', 'null\n', '---\n', '\uFEFF\n'];
 
 describe('SIGHUP', () => {
-  it.each(nothings)('refuses a file that says nothing: %j', async (text) => {
+  it.each(nothings)('refuses an empty file and keeps the configuration: %j', async (text) => {
     await write(text);
     expect(await hangUp(refused)).toContain('is empty');
     expect(await inForce()).toEqual(all);
     expect(await statusOf(keys[0]!)).toBe(200);
   });
 
-  it('refuses a pipe, and so does a start: whoever reads one again waits for ever, and so did the end', async () => {
+  it('refuses a pipe, and so does a start, because a second read of it would never end', async () => {
     await rm(file);
     execFileSync('mkfifo', [file]);
     expect(await hangUp(refused)).toContain('is a pipe');
@@ -96,21 +96,21 @@ describe('SIGHUP', () => {
     await hangUp(takenUp);
   });
 
-  it('takes half of what is there away at once', async () => {
+  it('removes one of three keys at once', async () => {
     await write(config(2));
     await hangUp(takenUp);
     expect(await inForce()).toEqual({ ...all, keys: 2 });
     expect(await statusOf(keys[2]!)).toBe(401);
   });
 
-  it('takes more than half away only when it is sent once more, for the same file', async () => {
+  it('removes more than half only if it is sent again for the same file', async () => {
     await write(config(2, ['fast']));
-    // To every process of the gateway at once it is one request, not a second one.
+    // Sent to every process of the gateway at once, it is one request and not a second one.
     const workers = logged(serving, 'listening').map(({ pid }) => Number(pid));
     expect(await hangUp(refused, workers)).toContain('would remove 2 of 3 models');
     await sleep(1500);
     expect(await inForce()).toEqual({ ...all, keys: 2 });
-    // Another file is another question.
+    // Another file needs its own confirmation.
     await write(config(0));
     expect(await hangUp(refused)).toContain('would remove 2 of 2 API keys');
     await write(config(2, ['fast']));
@@ -123,7 +123,7 @@ describe('SIGHUP', () => {
 describe('an empty file', () => {
   beforeAll(() => write('# nothing\n'));
 
-  it.each(['serve', 'seed'])('is refused by %s where it would end something', async (command) => {
+  it.each(['serve', 'seed'])('is refused by %s if it would remove something', async (command) => {
     const { code, err } = await runGateway([command], env());
     expect(code).toBe(1);
     expect(err).toContain('is empty, and would remove 1 of 1 providers, 1 of 1 models, 2 of 2 API keys');
@@ -131,13 +131,13 @@ describe('an empty file', () => {
     expect(await inForce()).toEqual({ keys: 2, models: 1, providers: 1 });
   });
 
-  it('is warned of by check-config', async () => {
+  it('causes a warning of check-config', async () => {
     const { code, out } = await runGateway(['check-config'], env());
     expect(code).toBe(0);
     expect(out).toContain('is empty');
   });
 
-  it('is taken up by seed --allow-shrink', async () => {
+  it('is applied by seed --allow-shrink', async () => {
     expect((await runGateway(['seed', '--allow-shrink'], env())).code).toBe(0);
     expect(await inForce()).toEqual({ keys: 0, models: 0, providers: 0 });
   });

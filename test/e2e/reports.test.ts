@@ -163,7 +163,7 @@ describe('reports over requests that were served', () => {
     expect((await dataOf('/spend/report?days=30&owner_kind=user'))['daily']).toHaveLength(30);
   });
 
-  it('each day is cut by owner and by model, and the parts add up to it', async () => {
+  it('each day is split by owner and by model, and the parts add up to it', async () => {
     const found = await dataOf('/spend/days?days=7');
     const cut = (values: readonly number[], rest = 0) => ({ values: values.map(spend), rest: spend(rest) });
     const day = (text: string, of: number, owners: object, models: object) => ({
@@ -195,7 +195,7 @@ describe('reports over requests that were served', () => {
     );
   });
 
-  it('the leaderboard ranks users by spend, and averages what their logs have recorded', async () => {
+  it('the leaderboard ranks users by spend, and averages the tool counts of their logs', async () => {
     const board = await dataOf('/observability/leaderboard');
     const averages = (exposed: number | null, invoked: number | null) => ({
       referenced_mcp_server_count: null,
@@ -292,7 +292,7 @@ describe('reports over requests that were served', () => {
     ['/observability/leaderboard?days=7', 'days'],
     ['/observability/harness-usage?range=31D', 'range'],
     ['/observability/harness-usage?range=7d&page=1', 'page'],
-  ])('%s is an invalid request that names the parameter', async (at, param) => {
+  ])('%s is refused with 400 and names the parameter', async (at, param) => {
     const { status, body } = await get(at);
     expect(status).toBe(400);
     expect(body).toEqual({
@@ -300,7 +300,7 @@ describe('reports over requests that were served', () => {
     });
   });
 
-  it('nobody reads them without a session', async () => {
+  it('are refused with 401 without a session', async () => {
     for (const at of ['/spend/report', '/observability/leaderboard', '/observability/harness-usage'])
       expect(await get(at, {})).toMatchObject({ status: 401, body: { error: { code: 'session_required' } } });
   });

@@ -25,9 +25,9 @@ afterAll(async () => {
 
 const failed = ({ upstream: { begin, error } }: Talk): string => begin + error;
 
-/** Every answer that a family has. */
+/** Every kind of response of a family. */
 const answers = (talk: Talk): readonly (readonly [what: string, stream: boolean, replay: Replay])[] => [
-  ['whole', false, whole(talk.upstream.whole)],
+  ['a non-streamed response', false, whole(talk.upstream.whole)],
   ['an upstream error', false, whole({ error: { message: 'no' } }, { status: 400 })],
   ...(talk === embeddings
     ? []
@@ -40,7 +40,7 @@ const cases = [...talks, embeddings].flatMap((talk) =>
   answers(talk).map(([what, stream, replay]) => [talk.operation, what, { talk, stream, replay }] as const),
 );
 
-/** Bytes that a header may have, each as the character of its number; blanks at the ends belong to no value. */
+/** Bytes that a header may contain, as latin1. An `x` at both ends, where blanks are not part of a value. */
 const idBytes = fc
   .uint8Array({ minLength: 1, maxLength: 40 })
   .map((bytes) =>
@@ -51,13 +51,13 @@ const idBytes = fc
   .map((text) => `x${text}x`);
 
 let counted = 0;
-/** What no other request had, so that the rows are found by it. */
+/** An id that no other request has, so that it finds the rows. */
 const unique = (id: string): string => {
   counted += 1;
   return `${id}-${counted}`;
 };
 
-describe('an x-request-id beyond ASCII comes back byte for byte, and is stored as the same text', () => {
+describe('an x-request-id beyond ASCII is returned byte for byte, and is stored as the same text', () => {
   const asked = async (talk: Talk, stream: boolean, replay: Replay, requestId: string) => {
     replayed = replay;
     const answer = await rawExchange(gateway.url, {
@@ -77,13 +77,13 @@ describe('an x-request-id beyond ASCII comes back byte for byte, and is stored a
     expect(row?.['status_code']).toBe(replay.body === failed(talk) ? 502 : answer.status);
   };
 
-  it.each(cases)('%s, %s', async (_family, _what, { talk, stream, replay }) => {
+  it.each(cases)('for %s: %s', async (_family, _what, { talk, stream, replay }) => {
     const utf8 = Buffer.from('caf\u00e9 \u{1f600} \u4e2d', 'utf8').toString('latin1');
     await asked(talk, stream, replay, unique(utf8));
     await asked(talk, stream, replay, unique('caf\u00e9 \u00ff\u0080'));
   });
 
-  it('for any bytes that a header may have', async () => {
+  it('for any bytes that a header may contain', async () => {
     await fc.assert(
       fc.asyncProperty(idBytes, fc.constantFrom(...cases), async (id, [, , { talk, stream, replay }]) => {
         await asked(talk, stream, replay, unique(id));
@@ -94,10 +94,10 @@ describe('an x-request-id beyond ASCII comes back byte for byte, and is stored a
 
   it.each([
     ['no key', '/v1/chat/completions'],
-    ['no such path', '/v1/nothing'],
-    ['another method', '/healthz'],
+    ['an unknown path', '/v1/nothing'],
+    ['a wrong method', '/healthz'],
     ['the admin API', '/api/v1/auth/logout'],
-  ])('also without a row: %s', async (_what, path) => {
+  ])('and is also returned if a request is refused: %s', async (_what, path) => {
     const requestId = unique('\u00c3\u00a9 \u00ff');
     const { headers } = await rawExchange(gateway.url, { path, headers: [['x-request-id', requestId]] });
     expect(headers).toMatchObject({ 'x-request-id': requestId, 'request-id': requestId });

@@ -24,7 +24,7 @@ const workersTags = {
   'x-gateway-tags': 'customer=acme; feature=search',
 };
 
-/** Each request a minute after the one before, under the id of its place. */
+/** Each request comes a minute after the one before; its id has its index. */
 const calls: readonly Call[] = [
   { key: keys.ann, headers: { 'user-agent': 'claude-cli/2.0.1 (external, cli)' } },
   { key: keys.silent },
@@ -74,11 +74,11 @@ const config = (upstreamUrl: string): ConfigFile =>
     },
   });
 
-/** A gateway that has been asked `calls`, and an admin who reads what is known of them. */
+/** A gateway that has served `calls`, and an admin who reads their records. */
 export function requestLogsScene() {
   const stage = simulatedScene(config);
   const clock = withClock(stage.query);
-  /** Sends a chat request, reads its answer to the end, and gives back its status. */
+  /** Sends a chat request, reads its response to the end, and returns its status. */
   async function chat({ key, model = 'fast', headers = {}, body = {} }: Call): Promise<number> {
     const answer = await fetch(`${stage.gateway().url}/v1/chat/completions`, {
       method: 'POST',

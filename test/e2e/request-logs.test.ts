@@ -6,7 +6,7 @@ import { keys, minute, requestLogsScene, root } from './request-logs-scene.ts';
 const { query, gateway, admin, list, placesIn, idOf, logIdOf } = requestLogsScene();
 
 describe('GET request-logs', () => {
-  it('gives a page of summary rows including metadata, payload policy and truncation fields, newest first', async () => {
+  it('returns a page of summary rows including metadata, payload policy and truncation fields, newest first', async () => {
     const { items, ...page } = await list('request-logs');
     expect(page).toEqual({ page: 1, page_size: 50, total: 4, total_is_lower_bound: false });
     expect(items.map((item) => item['request_id'])).toEqual(['r-4', 'r-3', 'r-2', 'r-0']);
@@ -134,7 +134,7 @@ describe('GET request-logs', () => {
     expect(await placesIn(search)).toEqual(expected);
   });
 
-  it('selects by user and by key', async () => {
+  it('selects and excludes by user and by key', async () => {
     expect(await placesIn(`user_id=${String(await idOf('users', 'Ann'))}`)).toEqual(['r-0']);
     expect(await placesIn(`user_id=${String(await idOf('users', 'Silent'))}`)).toEqual([]);
     expect(await placesIn(`api_key_id=${String(await idOf('api_keys', 'platform'))}`)).toEqual(['r-3']);
@@ -175,7 +175,7 @@ describe('GET request-logs', () => {
     ['Model_key=fast', 'Model_key'],
     ['request_log_id=x', 'request_log_id'],
     ['env=%00', 'env'],
-  ])('?%s is an invalid request that names the parameter %s', async (search, param) => {
+  ])('?%s is refused with 400 and names the parameter %s', async (search, param) => {
     expect(await admin('GET', `${root}/request-logs?${search}`)).toMatchObject({
       status: 400,
       error: { code: 'invalid_request', param },
@@ -184,7 +184,7 @@ describe('GET request-logs', () => {
 });
 
 describe('GET request-logs/{request_log_id}', () => {
-  it('gives the row with sanitized payloads, attempts and tags', async () => {
+  it('returns the row with its payloads as stored, its attempts and its MCP token overhead', async () => {
     const id = await logIdOf('r-3');
     const stored = {
       request: '{"headers": {}, "n": 9007199254740993, "2": 0.10, "1": "\\u00e9\\/"}',
@@ -236,7 +236,7 @@ describe('GET request-logs/{request_log_id}', () => {
     expect(text).toContain(`"request_json":${stored.request},"response_json":${stored.response}`);
   });
 
-  it('has zero attempts, no payload and no overhead where there were none', async () => {
+  it('returns no attempts, no payload and no overhead if there were none', async () => {
     const id = await logIdOf('r-4');
     expect((await admin('GET', `${root}/request-logs/${id}`)).data).toMatchObject({
       log: { request_log_id: id },
@@ -247,7 +247,7 @@ describe('GET request-logs/{request_log_id}', () => {
   });
 
   it.each([randomUUID(), 'r-3', 'null', '%00', `${randomUUID()}0`, 'x'.repeat(3000)])(
-    'missing row: 404 not_found (%#)',
+    'returns 404 not_found if the row does not exist (%#)',
     async (id) => {
       expect(await admin('GET', `${root}/request-logs/${id}`)).toMatchObject({
         status: 404,
@@ -256,7 +256,7 @@ describe('GET request-logs/{request_log_id}', () => {
     },
   );
 
-  it('takes no parameters', async () => {
+  it('refuses query parameters', async () => {
     expect(await admin('GET', `${root}/request-logs/${await logIdOf('r-3')}?page=1`)).toMatchObject({
       status: 400,
       error: { param: 'page' },
@@ -264,13 +264,13 @@ describe('GET request-logs/{request_log_id}', () => {
   });
 });
 
-describe('whoever is no platform admin', () => {
+describe('a caller without an admin session', () => {
   it.each([
     'request-logs',
     `request-logs/${randomUUID()}`,
     'mcp-invocations',
     `mcp-invocations/${randomUUID()}`,
-  ])('does not read %s', async (of) => {
+  ])('cannot read %s', async (of) => {
     const headers: readonly Record<string, string>[] = [{}, { 'x-api-key': keys.ann }];
     for (const each of headers) {
       const answer = await fetch(`${gateway().url}${root}/${of}`, { headers: each });
@@ -296,14 +296,14 @@ describe('a request id of any length that the gateway stored', () => {
     return hash('sha256', id);
   };
 
-  it.each([1024, 1025, longest])('is found as it is: %d characters', async (chars) => {
+  it.each([1024, 1025, longest])('is found by its text: %d characters', async (chars) => {
     const id = 'i'.repeat(chars);
     await sent(id);
     expect(await placesIn(`request_id=${id}`)).toEqual([id]);
   });
 
   it.each(['é'.repeat(513), '%'.repeat(longest), 'é& '.repeat(longest / 4).trim()])(
-    'is found by its digest where it fits into no URL: %#',
+    'is found by its digest if it does not fit into a URL: %#',
     async (id) => {
       const digest = await sent(id);
       expect(await placesIn(`request_id_sha256=${digest.toUpperCase()}`)).toEqual([id]);
@@ -311,7 +311,7 @@ describe('a request id of any length that the gateway stored', () => {
     },
   );
 
-  it('is of the MCP invocations too', async () => {
+  it('is also found by its digest in MCP invocations', async () => {
     const id = 'ü'.repeat(20_000);
     await query(
       `insert into mcp_tool_invocations (mcp_tool_invocation_id, request_id, server_id, tool_id, status, policy_result,

@@ -5,7 +5,7 @@ import { type Answer, type Ask, rehearsal, replayConfig } from '../recordings/re
 import { aKey, type ConfigFile } from '../support/gateway.ts';
 import type { Replay } from '../support/replay-upstream.ts';
 
-/** A credential of the provider; upstreams quote such things in their error messages. */
+/** A credential of the provider, because upstreams quote credentials in their error messages. */
 export const upstreamToken = 'upstream-token-0123456789';
 
 export const keys = { filled: aKey(), blocked: aKey(), nothing: aKey() };

@@ -35,7 +35,7 @@ import { eventually, whenOver } from './traces.ts';
 
 const { open, traceOf, query, upstream, gateway, whole, streamed } = responsesScene();
 
-describe('a stream that succeeds: its events as they came, and one [DONE]', () => {
+describe('a stream that succeeds', () => {
   const refusal =
     event('response.refusal.delta', { delta: 'I cannot' }) +
     event('response.refusal.done', { refusal: 'I cannot.' });
@@ -47,38 +47,38 @@ describe('a stream that succeeds: its events as they came, and one [DONE]', () =
     ['response.completed', created + delta + completed, ''],
     ['response.incomplete', created + delta + incomplete, ''],
     ['a refusal', created + refusal + completed, ''],
-    ['a response that waits its turn', event('response.queued') + created + completed, ''],
-    ['no names', unnamed(created + delta + completed), ''],
-    ['names behind the data', dataFirst(created + delta + completed), ''],
+    ['a queued response', event('response.queued') + created + completed, ''],
+    ['no event names', unnamed(created + delta + completed), ''],
+    ['event names after the data', dataFirst(created + delta + completed), ''],
     ['CRLF', (created + delta + completed).replaceAll('\n', '\r\n'), ''],
     ['no sequence numbers', event('response.created') + completed, ''],
     [
-      'a status that nobody knows',
+      'a status that is unknown',
       created + event('response.completed', { response: responseOf('complete', { usage }) }),
       '',
     ],
-    ['events of types that nobody knows', created + event('vendor.news', { n: 1 }) + completed, ''],
-    ['events after the terminal', created + completed + delta + cost, ''],
-    ['two answers in one', created + completed + created + delta + completed, ''],
+    ['events of unknown types', created + event('vendor.news', { n: 1 }) + completed, ''],
+    ['events after the terminal event', created + completed + delta + cost, ''],
+    ['two responses in one stream', created + completed + created + delta + completed, ''],
     ['the upstream’s own [DONE]', created + completed, done],
     ['[DONE] twice', created + completed, done + done],
-    ['[DONE] under a name', created + completed, `event: done\n${done}`],
+    ['[DONE] with an event name', created + completed, `event: done\n${done}`],
     ['events after [DONE]', created + completed, done + created + errorEvent],
-    ['a last event that is cut', created + completed, errorEvent.slice(0, -1)],
-    ['comments after it', created + completed, ': bye\n\n'],
-  ])('%s', async (_, events, rest) => {
+    ['an incomplete last event', created + completed, errorEvent.slice(0, -1)],
+    ['comments after the terminal event', created + completed, ': bye\n\n'],
+  ])('has its events unchanged, and one [DONE]: %s', async (_, events, rest) => {
     const answer = await streamed(events + rest, {}, { cuts: { kind: 'random', seed: events.length } });
     expect(passed(answer)).toBe(events + done);
     expectStreamSuccess(answer, readResponses(answer.bytes), tokens);
     expect(answer.after.logs).toMatchObject([{ metadata_json: { operation: 'responses', stream: true } }]);
   });
 
-  it('comments before and between its events are left out', async () => {
+  it('has no comments before or between its events', async () => {
     const answer = await streamed(`: hello\n\n${created}: \n\n: \n\n${completed}`);
     expect(passed(answer)).toBe(created + completed + done);
   });
 
-  it('counts the calls of its items once each', async () => {
+  it('has the tool calls of its items counted once each', async () => {
     const item = (index: number, type: string): string =>
       ['added', 'done']
         .map((word) =>
@@ -101,17 +101,17 @@ describe('a stream that succeeds: its events as they came, and one [DONE]', () =
     ],
     ['that is missing', created + event('response.completed', { response: responseOf('completed') })],
     ['outside of the response', created + event('response.completed', { response: {}, usage })],
-  ])('usage %s is usage_missing', async (_, body) => {
+  ])('with usage %s is recorded as usage_missing', async (_, body) => {
     const answer = await streamed(body);
     expectStreamSuccess(answer, readResponses(answer.bytes), undefined);
   });
 
   it.each([
-    ['a terminal', created + completed, created + completed + done],
-    ['a terminal and more', created + completed + cost, created + completed + cost + done],
-    ['a failure of its own', created + errorEvent, created + errorEvent],
+    ['a terminal event', created + completed, created + completed + done],
+    ['a terminal event and one more', created + completed + cost, created + completed + cost + done],
+    ['an error event', created + errorEvent, created + errorEvent],
   ])(
-    'after %s an upstream that holds its connection open is waited for about a second',
+    'ends about one second after %s although the upstream holds its connection open',
     async (_, body, out) => {
       const { value, ms, allMs } = await timed(() => streamed(body, {}, { ending: { kind: 'hang' } }));
       expect(passed(value)).toBe(out);
@@ -120,7 +120,7 @@ describe('a stream that succeeds: its events as they came, and one [DONE]', () =
     },
   );
 
-  it('what an upstream goes on sending after its terminal is bounded, and cut off', async () => {
+  it('is cut off if the upstream sends too much after the terminal event', async () => {
     const aborted = upstream().aborted();
     const news = event('vendor.news', { text: 'x'.repeat(100_000) });
     const answer = await streamed(
@@ -136,17 +136,17 @@ describe('a stream that succeeds: its events as they came, and one [DONE]', () =
   });
 });
 
-describe('a stream that fails: one error event of the gateway’s, and no [DONE]', () => {
+describe('a stream that fails', () => {
   const of = (type: string, status: string): string =>
     event(type, { response: responseOf(status, { usage }) });
   const contradicts = /contradicts itself/;
   const premature = /before the answer was complete/;
 
   it.each<[string, string, string, RegExp]>([
-    ['EOF before the terminal', created + delta, '', premature],
-    ['nothing at all', '', '', premature],
-    ['[DONE] before the terminal', created, done + completed, premature],
-    ['[DONE] alone', '', done, premature],
+    ['EOF before the terminal event', created + delta, '', premature],
+    ['an empty stream', '', '', premature],
+    ['[DONE] before the terminal event', created, done + completed, premature],
+    ['only [DONE]', '', done, premature],
     ['completed with the status incomplete', created, of('response.completed', 'incomplete'), contradicts],
     ['completed with the status failed', created, of('response.completed', 'failed') + done, contradicts],
     ['completed with the status cancelled', created, of('response.completed', 'cancelled'), contradicts],
@@ -159,14 +159,14 @@ describe('a stream that fails: one error event of the gateway’s, and no [DONE]
     ],
     ['in progress with the status failed', created, of('response.in_progress', 'failed'), contradicts],
     [
-      'a name that is not the type',
+      'an event name that is not the type',
       created,
       completed.replace('event: response.completed', 'event: response.created'),
       contradicts,
     ],
-    ['a terminal without a response', created, event('response.completed') + done, contradicts],
+    ['a terminal event without a response', created, event('response.completed') + done, contradicts],
     [
-      'a terminal with an error inside',
+      'a terminal event with an error inside',
       created,
       event('response.completed', { response: responseOf('completed', { error: quota }) }),
       contradicts,
@@ -183,27 +183,32 @@ describe('a stream that fails: one error event of the gateway’s, and no [DONE]
       'data: {"id":"c","choices":[{"index":0,"finish_reason":"stop"}]}\n\n',
       /chat stream/,
     ],
-    ['an event that is no JSON', created, 'data: {"type":\n\n' + completed, /malformed/],
+    ['an event that is not JSON', created, 'data: {"type":\n\n' + completed, /malformed/],
     [
-      'an error that is no event',
+      'an error that is not an event',
       created,
       'data: {"error":{"message":"Overloaded.","code":529}}\n\n' + done,
       /^Overloaded\.$/,
     ],
     [
-      'an error by name, of another type',
+      'an event named error, of another type',
       created,
       'event: error\ndata: {"type":"x","message":"Gone."}\n\n',
       /^Gone\.$/,
     ],
-    ['a malformed event after the terminal', created, completed + 'data: {"type":\n\n' + done, /malformed/],
     [
-      'an error that is no event after the terminal',
+      'a malformed event after the terminal event',
+      created,
+      completed + 'data: {"type":\n\n' + done,
+      /malformed/,
+    ],
+    [
+      'an error that is not an event after the terminal event',
       created,
       completed + 'data: {"error":"Overloaded."}\n\n',
       /^Overloaded\.$/,
     ],
-  ])('%s', async (_, events, rest, message) => {
+  ])('ends with one error event of the gateway and no [DONE]: %s', async (_, events, rest, message) => {
     const answer = await streamed(events + rest, {}, { cuts: { kind: 'random', seed: rest.length } });
     const received = readResponses(answer.bytes);
     expect(passed(answer).startsWith(events)).toBe(true);
@@ -212,12 +217,12 @@ describe('a stream that fails: one error event of the gateway’s, and no [DONE]
     expect(received.events.at(-1)?.name).toBe('error');
   });
 
-  it('its sequence number goes on from the last', async () => {
+  it('has the next sequence number on its error event', async () => {
     const received = readResponses((await streamed(created + delta)).bytes);
     expect(received.errors).toMatchObject([{ sequence_number: 2 }]);
   });
 
-  it('what was used is kept on the log row, and costs nothing', async () => {
+  it('has its usage on the log row, and no ledger row', async () => {
     const { after } = await streamed(created + of('response.completed', 'failed'));
     expect(after.logs).toMatchObject([
       { prompt_tokens: '5', metadata_json: { accounting: { unbilled_cost_usd: '0.00000495' } } },
@@ -226,25 +231,25 @@ describe('a stream that fails: one error event of the gateway’s, and no [DONE]
   });
 });
 
-describe('the upstream’s own failure is forwarded as it came, counts as one, and the gateway adds none', () => {
+describe('the upstream’s own failure', () => {
   const cancelled = event('response.cancelled', { response: responseOf('cancelled') });
 
   it.each<[string, string]>([
     ['error, then response.failed', errorEvent + failedEvent],
     ['response.failed, then error', failedEvent + errorEvent],
     ['response.failed without an error before it', failedEvent],
-    ['error alone', errorEvent],
+    ['only an error', errorEvent],
     ['response.cancelled', cancelled],
     ['an unnamed error', errorEvent.replace('event: error\n', '')],
-    ['an error by name alone', 'event: error\ndata: {"message":"m"}\n\n'],
+    ['an error with only a name', 'event: error\ndata: {"message":"m"}\n\n'],
     ['an error in an envelope', 'event: error\ndata: {"error":{"message":"m","code":500}}\n\n'],
-    ['an error that is empty', 'event: error\ndata: {}\n\n'],
+    ['an empty error', 'event: error\ndata: {}\n\n'],
     [
-      'an error with odd members',
+      'an error with unusual members',
       'event: error\ndata: {"type":"error","code":7,"message":null,"x":[1.50]}\n\n',
     ],
     ['CRLF', (errorEvent + failedEvent).replaceAll('\n', '\r\n')],
-  ])('%s', async (_, failure) => {
+  ])('is forwarded unchanged as a failure, and the gateway adds no error: %s', async (_, failure) => {
     for (const rest of ['', done, completed]) {
       const answer = await streamed(created + delta + failure + rest);
       expect(passed(answer)).toBe(created + delta + failure);
@@ -252,7 +257,7 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
     }
   });
 
-  it('after a terminal the caller gets the failure, and never the terminal', async () => {
+  it('is forwarded after a terminal event, and the terminal event is not', async () => {
     const answer = await streamed(created + completed + errorEvent + done);
     expect(passed(answer)).toBe(created + errorEvent);
     expectFailedStream(answer);
@@ -263,16 +268,16 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
 
   it.each<[string, string]>([
     ['in an error event', `{"type":"error","n":9007199254740993,"message":"${said}","m":1.50}`],
-    ['in its envelope', `{"type":"error","error":{"message":"${said}","n":1.0}}`],
-    ['in an error that is a text', `{"type":"error","error":"${said}"}`],
+    ['in an error envelope', `{"type":"error","error":{"message":"${said}","n":1.0}}`],
+    ['in an error that is a string', `{"type":"error","error":"${said}"}`],
     [
       'in a failed response',
       `{"type":"response.failed","response":{"status":"failed","error":{"message":"${said}"},"n":1.0}}`,
     ],
     ['in its code', `{"type":"error","message":"m","code":"${said}"}`],
-    ['in what it quotes of another', `{"type":"error","message":"m","error":{"metadata":{"raw":"${said}"}}}`],
+    ['in a quoted error', `{"type":"error","message":"m","error":{"metadata":{"raw":"${said}"}}}`],
   ])(
-    'secrets in its words reach neither the caller nor the rows, and everything else stays: %s',
+    'has its secrets removed for the client and in the rows, and no other change: %s',
     async (_, payload) => {
       const { type } = JSON.parse(payload) as { type: string };
       const answer = await streamed(`${created}event: ${type}\ndata: ${payload}\n\n`);
@@ -287,14 +292,14 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
     ['with a name and no type', 'event: error\ndata: {"message":"WORDS"}\n\n'],
     ['without a name', 'data: {"type":"error","message":"WORDS"}\n\n'],
     ['after a terminal', 'event: error\ndata: {"error":"WORDS","x":1.50}\n\n'],
-  ])('an event whose words are written anew keeps its name, or has none: %s', async (title, block) => {
+  ])('keeps its event name, or has none, if its message is redacted: %s', async (title, block) => {
     const before = title === 'after a terminal' ? created + completed : created;
     const answer = await streamed(before + block.replace('WORDS', said));
     expect(passed(answer)).toBe(created + block.replace('WORDS', shown));
     expectFailedStream(answer);
   });
 
-  it('what was used is kept on the log row, and costs nothing', async () => {
+  it('has its usage on the log row, and no ledger row', async () => {
     const { after } = await streamed(event('response.failed', { response: responseOf('failed', { usage }) }));
     expect(after.logs).toMatchObject([
       { total_tokens: '12', metadata_json: { accounting: { unbilled_cost_usd: '0.00000495' } } },
@@ -302,12 +307,12 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
     expect(after.ledger).toEqual([]);
   });
 
-  it('nor in an error that the gateway tells in its place', async () => {
+  it('has its secrets redacted in an error that the gateway sends in its place', async () => {
     const answer = await streamed(`${created}data: {"error":{"message":"${said}"}}\n\n`);
     expectStreamFailure(answer, readResponses(answer.bytes), shown, 502, expectErrorEvent);
   });
 
-  it('a code that is a secret, of the configuration or the caller’s own, is none', async () => {
+  it('has no code if that is a secret of the configuration or the client’s own key', async () => {
     for (const code of [upstreamToken, keys.filled]) {
       const by = { key: keys.filled };
       const answer = await streamed(`${created}data: {"error":{"message":"m","code":"${code}"}}\n\n`, by);
@@ -320,14 +325,14 @@ describe('the upstream’s own failure is forwarded as it came, counts as one, a
   });
 });
 
-describe('held back until the commit: the terminal event and [DONE]', () => {
+describe('the terminal event and [DONE]', () => {
   it.each([
-    ['the terminal last', ''],
-    ['another event behind it', delta],
-    ['a second answer behind it', created + completed],
-  ])('whoever received them is in the ledger: %s', async (_, rest) => {
+    ['the terminal event last', ''],
+    ['another event after it', delta],
+    ['a second response after it', created + completed],
+  ])('are held back until the ledger row is committed: %s', async (_, rest) => {
     await query('begin');
-    // Readers may pass, a new ledger row may not.
+    // Allows readers, but no new ledger row.
     await query('lock table usage_cost_events in share mode');
     const { requestId, response } = await open(
       { headers: sse, body: created + delta + completed + rest },
@@ -352,8 +357,8 @@ describe('held back until the commit: the terminal event and [DONE]', () => {
   });
 });
 
-describe('a caller that hangs up', () => {
-  /** Reads until this text has come, and hangs up. */
+describe('a client disconnect', () => {
+  /** Reads until this text has arrived, and disconnects. */
   const leftAfter = async (text: string, replay: Replay): Promise<Answer['after']> => {
     const { requestId, response } = await open(replay, { model: 'up', stream: true, family: 'responses' });
     let seen = '';
@@ -365,14 +370,14 @@ describe('a caller that hangs up', () => {
     return (await traceOf(requestId)).after;
   };
 
-  it('on the terminal event is a success, once', async () => {
+  it('at the terminal event is one success', async () => {
     const after = await leftAfter('response.completed', { headers: sse, body: created + delta + completed });
     expect(after.outcomes).toMatchObject([{ outcome: 'success', status: 200 }]);
     expect(after.logs).toMatchObject([{ status_code: 200 }]);
     expect(after.ledger).toMatchObject([{ pricing_status: 'priced', total_tokens: '12' }]);
   });
 
-  it('in the middle is logged with 499, and its usage is missing', async () => {
+  it('in the middle of a stream is logged with 499 and `usage_missing`', async () => {
     const after = await leftAfter('response.output_text.delta', {
       headers: sse,
       body: created + delta,
@@ -382,7 +387,7 @@ describe('a caller that hangs up', () => {
     expect(after.ledger).toMatchObject([{ pricing_status: 'usage_missing' }]);
   });
 
-  it('on the upstream’s own failure has not left early', async () => {
+  it('at the upstream’s own failure is an upstream error', async () => {
     const after = await leftAfter('insufficient_quota', {
       headers: sse,
       body: created + errorEvent,

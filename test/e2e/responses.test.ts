@@ -24,7 +24,7 @@ import {
 
 const { whole, streamed } = responsesScene();
 
-describe('what goes upstream', () => {
+describe('the upstream request', () => {
   const agentTurn = `"input":[
       {"type":"message","role":"developer","id":"msg_8b0f0a3e-3c39-4f43-a0d4-1d7a3b9a1c11","content":[{"type":"input_text","text":"Be brief."}]},
       {"type":"function_call","id":"fc_1","call_id":"call_1","name":"shell","arguments":"{}"},
@@ -36,7 +36,7 @@ describe('what goes upstream', () => {
     "store":false, "include":["reasoning.encrypted_content"], "prompt_cache_key":"k", "client_metadata":{"a":{"b":1,"b":2}},
     "reasoning":{"summary":"auto"}, "seed":18446744073709551617, "top_p":1.0`;
 
-  it('is an agent’s turn, byte for byte: unknown members, item and tool types, every digit', async () => {
+  it('has the body of an agent’s turn byte for byte: unknown members, item and tool types, every digit', async () => {
     for (const answer of [
       await streamed(created + completed, { more: agentTurn }),
       await whole(answered(), { more: agentTurn }),
@@ -48,12 +48,12 @@ describe('what goes upstream', () => {
     }
   });
 
-  it('carries the upstream’s name of the model', async () => {
+  it('has the upstream’s name of the model', async () => {
     const { sent, upstream: seen } = await whole(answered(), { model: 'renamed', more: agentTurn });
     expect(seen?.text).toBe(sent.replace('"model":"renamed"', '"model":"the/upstream-model"'));
   });
 
-  it('has replayed foreign ids bounded, alike on both sides of a pair, and nothing else changed', async () => {
+  it('has foreign ids replaced, the same for a call and its output and in each request, and nothing else changed', async () => {
     const callId = `toolu|${'x'.repeat(80)}`;
     const input = [
       { type: 'reasoning', id: '4b1c3c1e-0b1f-4b62-9d53-0a9c6c2b7a10', summary: [], encrypted_content: 'e' },
@@ -77,7 +77,7 @@ describe('what goes upstream', () => {
     expect(again.upstream?.body['input']).toEqual(seen?.body['input']);
   });
 
-  it('has empty tools omitted where the route says so, and no other shim', async () => {
+  it('has empty tools omitted if the route configures it, and no other shim', async () => {
     const more = '"tools":[],"tool_choice":"auto","store":true';
     const omitted = await whole(answered(), { model: 'omit', more });
     expect(Object.keys(omitted.upstream?.body ?? {})).toEqual(['model', 'stream', 'user', 'input', 'store']);
@@ -95,7 +95,7 @@ describe('what goes upstream', () => {
   });
 });
 
-describe('errors name fields', () => {
+describe('an invalid request', () => {
   it.each<[string, string, string]>([
     ['an empty model', '"model":""', 'model'],
     ['input that is an object', '"input":{}', 'input'],
@@ -109,7 +109,7 @@ describe('errors name fields', () => {
     ],
     ['a key that is repeated in a tool', '"tools":[{"type":"a","type":"b"}]', 'tools[0].type'],
     ['a key that is repeated at the top', '"store":true,"store":false', 'store'],
-  ])('%s', async (_, more, param) => {
+  ])('is refused with 400 and names the field: %s', async (_, more, param) => {
     const answer = await whole(answered(), { more });
     expect(answer.status).toBe(400);
     expect(JSON.parse(answer.bytes.toString())).toEqual({
@@ -129,14 +129,14 @@ describe('errors name fields', () => {
       { model: 'omit', more: '"tools":[],"tool_choice":"required"' },
       'tool_choice',
     ],
-  ])('%s', async (_, code, over, param) => {
+  ])('is refused and names the field: %s', async (_, code, over, param) => {
     const answer = await whole(answered(), over);
     expect(JSON.parse(answer.bytes.toString())).toMatchObject({ error: { code, param } });
     expectNothingSent(answer);
   });
 });
 
-describe('a capability mismatch is rejected locally and names what asks for it', () => {
+describe('a capability mismatch', () => {
   const image =
     '"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"}]}]';
   const toolImage =
@@ -149,12 +149,12 @@ describe('a capability mismatch is rejected locally and names what asks for it',
     ['tools: false', { model: 'no-tools', more: '"tools":[{"type":"web_search"}]' }, 'tools'],
     ['vision: false', { model: 'no-vision', more: image }, 'input[0].content[0]'],
     [
-      'vision: false, for an image that a tool gave back',
+      'vision: false, for an image that a tool returned',
       { model: 'no-vision', more: toolImage },
       'input[0].output[0]',
     ],
     ['json_schema: false', { model: 'no-json-schema', more: schema }, 'text.format'],
-  ])('%s', async (_, over, param) => {
+  ])('is rejected locally and names the field that needs the capability: %s', async (_, over, param) => {
     const answer = await whole(answered(), over);
     expect(answer.status).toBe(400);
     const { error } = JSON.parse(answer.bytes.toString()) as { error: Loose };
@@ -164,15 +164,15 @@ describe('a capability mismatch is rejected locally and names what asks for it',
   });
 
   it.each<[string, Over]>([
-    ['responses without vision', { model: 'no-vision' }],
-    ['responses without tools, with empty ones', { model: 'no-tools', more: '"tools":[]' }],
-    ['whole responses without stream', { model: 'no-stream' }],
-  ])('what the request does not need is not missed: %s', async (_, over) => {
+    ['vision: false', { model: 'no-vision' }],
+    ['tools: false, with empty tools', { model: 'no-tools', more: '"tools":[]' }],
+    ['stream: false, without a stream', { model: 'no-stream' }],
+  ])('is not reported if the request does not need the capability: %s', async (_, over) => {
     expectSuccessRows(await whole(answered(), over), tokens);
   });
 });
 
-describe('a whole response', () => {
+describe('a non-streamed response', () => {
   it.each<[string, Loose]>([
     ['completed', responseOf('completed', { usage })],
     ['incomplete', responseOf('incomplete', { usage, incomplete_details: { reason: 'max_output_tokens' } })],
@@ -180,8 +180,8 @@ describe('a whole response', () => {
       'a refusal',
       responseOf('completed', { usage, output: [{ type: 'message', content: [{ type: 'refusal' }] }] }),
     ],
-    ['of a status that nobody knows', responseOf('complete', { usage })],
-  ])('comes out as it went in: %s', async (_, response) => {
+    ['an unknown status', responseOf('complete', { usage })],
+  ])('is returned unchanged: %s', async (_, response) => {
     const body = `${JSON.stringify(response).slice(0, -1)}, "n":9007199254740993, "x" : [ 1.50 ] }\n`;
     const answer = await whole({ headers: json, body });
     expect(answer.bytes.toString()).toBe(body);
@@ -194,7 +194,7 @@ describe('a whole response', () => {
     ['cancelled', responseOf('cancelled', { usage }), /reported an error/],
     ['an error body under status 200', { error: quota }, quota.message, quota.code],
     ['a chat completion', { object: 'chat.completion', choices: [] }, /without `output`/],
-  ])('is a 502: %s', async (_, response, message, code = 'upstream_error') => {
+  ])('becomes a 502: %s', async (_, response, message, code = 'upstream_error') => {
     const answer = await whole({ headers: json, body: JSON.stringify(response) });
     expectRefusal(answer, {
       status: 502,
@@ -205,7 +205,7 @@ describe('a whole response', () => {
     });
   });
 
-  it('counts the calls of its output, of whatever tool', async () => {
+  it('has the calls of its output counted, for every kind of tool', async () => {
     const output = ['reasoning', 'function_call', 'web_search_call', 'mcp_call', 'mcp_list_tools', 'message'];
     const answer = await whole(answered({ output: output.map((type) => ({ type })) }));
     expect(answer.after.logs).toMatchObject([{ exposed_tool_count: 0, invoked_tool_count: 3 }]);
@@ -214,18 +214,18 @@ describe('a whole response', () => {
   it.each<[string, object, UsageFacts | undefined]>([
     ['no usage', { usage: undefined }, undefined],
     ['usage of null', { usage: null }, undefined],
-    ['counts that cannot be used', { usage: { input_tokens: -1, output_tokens: 2 } }, undefined],
+    ['invalid counts', { usage: { input_tokens: -1, output_tokens: 2 } }, undefined],
     [
       'no total',
       { usage: { input_tokens: 3, output_tokens: 4 } },
       { prompt_tokens: 3, completion_tokens: 4 },
     ],
     [
-      'a total with more in it',
+      'a total above the sum',
       { usage: { input_tokens: 12, output_tokens: 2, total_tokens: 354 } },
       { prompt_tokens: 12, completion_tokens: 2, total_tokens: 354 },
     ],
-  ])('its usage makes its ledger row: %s', async (_, more, facts) => {
+  ])('has a ledger row with its usage: %s', async (_, more, facts) => {
     expectSuccessRows(await whole(answered(more)), facts);
   });
 });
@@ -244,7 +244,7 @@ describe('a refusal of the upstream', () => {
     [503, 503],
     [529, 503],
   ])(
-    'with %i gives its caller %i, whole or streamed, with what it says of trying again',
+    'with %i returns %i to the client, streamed or not, with the retry and rate limit headers',
     async (status, told) => {
       const headers = {
         ...json,
@@ -270,7 +270,7 @@ describe('a refusal of the upstream', () => {
     },
   );
 
-  it('a whole answer to a streamed request is a 502', async () => {
+  it('with a non-streamed response to a streamed request is a 502', async () => {
     const answer = await whole(answered(), { stream: true });
     expectRefusal(answer, { status: 502, attempt: 'stream_start_error', upstreamStatus: 200 });
   });
@@ -281,7 +281,7 @@ const budgetError = { type: 'insufficient_quota', param: null, code: 'budget_exc
 describe('budgets', () => {
   const costing = { usage: { input_tokens: 2000, output_tokens: 0, total_tokens: 2000 } };
 
-  it('an owner at the amount is turned away before the provider, streamed or not', async () => {
+  it('refuse an owner at the amount before the provider, streamed or not', async () => {
     const key = keys.filled;
     expect((await whole(answered(costing), { key })).status).toBe(200);
     for (const answer of [
@@ -299,7 +299,7 @@ describe('budgets', () => {
     }
   });
 
-  it('a cost that would go over the amount: 429 instead of the whole response', async () => {
+  it('return 429 instead of a non-streamed response if its cost would exceed the amount', async () => {
     const answer = await whole(answered(costing), { key: keys.blocked });
     expect([answer.status, answer.after.ledger]).toEqual([429, []]);
     expect(answer.after.logs).toMatchObject([
@@ -312,7 +312,7 @@ describe('budgets', () => {
     ['response.incomplete', 'incomplete', done],
     ['response.completed', 'completed', delta],
   ])(
-    'in a stream an error event and response.failed instead of %s, and no [DONE]',
+    'send an error event and response.failed in a stream instead of %s, and no [DONE]',
     async (type, status, rest) => {
       const terminal = event(type, { response: responseOf(status, costing) });
       const answer = await streamed(created + delta + terminal + rest, { key: keys.blocked });

@@ -62,7 +62,7 @@ function config(over: ConfigFile = {}): ConfigFile {
       providers: [
         { id: 'one', type: 'compat', base_url: one.url },
         { id: 'two', type: 'compat', base_url: two.url },
-        // Nobody listens on the port of the protocol that discards everything.
+        // No process listens on port 9, the port of the discard protocol.
         { id: 'dead', type: 'compat', base_url: 'http://127.0.0.1:9/v1' },
       ],
       models,
@@ -143,7 +143,7 @@ describe('capabilities', () => {
     ['tools', 'tools'],
     ['vision', 'messages[0].content[0]'],
     ['json_schema', 'response_format'],
-  ])('a route without %s refuses what needs it, by name, before the provider', async (name, param) => {
+  ])('a route without %s refuses a request for it before the provider, and names it', async (name, param) => {
     const { status, error, calls } = await ask(`no-${name}`, needs[name]);
     expect({ status, code: error.code, param: error.param }).toEqual({
       status: 400,
@@ -157,7 +157,7 @@ describe('capabilities', () => {
   });
 
   it.each(['stream', 'tools', 'vision', 'json_schema'])(
-    'a route without %s serves what does not need it',
+    'a route without %s serves a request that does not need it',
     async (name) => {
       const others = Object.entries(needs)
         .filter(([other]) => other !== name)
@@ -177,7 +177,7 @@ describe('capabilities', () => {
     expect(await ask('nothing', body)).toMatchObject({ status: 200 });
   });
 
-  it('legacy functions are tools', async () => {
+  it('legacy functions need the capability tools', async () => {
     const { status, error } = await ask('no-tools', { functions: [{ name: 'f', parameters: {} }] });
     expect({ status, param: error.param }).toEqual({ status: 400, param: 'functions' });
   });
@@ -187,9 +187,9 @@ describe('the order of routes', () => {
   it.each([
     ['ties go in file order', 'tie', {}, [1, 0]],
     ['the lower priority comes first', 'later-first', {}, [0, 1]],
-    ['a disabled route is passed over', 'first-off', {}, [0, 1]],
-    ['the first whose capabilities suffice executes', 'second-streams', needs['stream'], [0, 1]],
-    ['and not a later one for what the first can do', 'second-streams', {}, [1, 0]],
+    ['a disabled route is skipped', 'first-off', {}, [0, 1]],
+    ['the first route whose capabilities suffice is used', 'second-streams', needs['stream'], [0, 1]],
+    ['a later route is not used if the first one suffices', 'second-streams', {}, [1, 0]],
   ] as const)('%s', async (_rule, model, body, calls) => {
     const answered = await ask(model, body);
     expect(answered.status).toBe(200);
@@ -197,14 +197,14 @@ describe('the order of routes', () => {
     expect((await traceOf(lastId())).logs).toMatchObject([{ provider_key: calls[0] === 1 ? 'one' : 'two' }]);
   });
 
-  it('is the same every time', async () => {
+  it('is the same for every request', async () => {
     for (let round = 0; round < 10; round += 1) expect((await ask('tie')).calls).toEqual([1, 0]);
   });
 
   it.each([
     ['both-lack', { ...needs['tools'], ...needs['stream'] }, 'tools'],
     ['off-could', needs['tools'], 'tools'],
-  ])('%s: no enabled route suffices, and what the first one lacks is named', async (model, body, name) => {
+  ])('%s: if no enabled route suffices, the error names what the first lacks', async (model, body, name) => {
     const { status, error, calls } = await ask(model, body);
     expect(status).toBe(400);
     expect(error).toMatchObject({ code: 'invalid_request', param: name });
@@ -227,7 +227,7 @@ describe('no route', () => {
     expect(outcomesOf(gateway, lastId())).toMatchObject([{ outcome: 'no_routes_available' }]);
   });
 
-  it('a provider that is disabled in the database has no routes any more, on a running replica', async () => {
+  it('a provider that is disabled in the database has no routes on a running replica until it is enabled', async () => {
     expect(await ask('only-two')).toMatchObject({ status: 200 });
     await query("update providers set enabled = false where provider_key = 'two'; select gateway_touch()");
     await eventually(async () => ((await ask('only-two')).status === 503 ? true : undefined));
@@ -236,14 +236,14 @@ describe('no route', () => {
     await eventually(async () => ((await ask('only-two')).status === 200 ? true : undefined));
   });
 
-  it('a model that goes from the file is unknown, and is back with it', async () => {
+  it('a model that is removed from the file is unknown until it is added again', async () => {
     await gateway.take(config({ models: models.filter(({ id }) => id !== 'tie') }));
     expect(await ask('tie')).toMatchObject({ status: 404, error: { code: 'model_not_found' } });
     await gateway.take(config());
     expect(await ask('tie')).toMatchObject({ status: 200 });
   });
 
-  it('a route that goes from the file is no longer taken, and a new order counts at once', async () => {
+  it('a route that is removed from the file is no longer used, and a new order applies at once', async () => {
     const others = models.filter(({ id }) => id !== 'tie');
     await gateway.take(config({ models: [...others, { id: 'tie', routes: [to('two')] }] }));
     expect(await ask('tie')).toMatchObject({ status: 200, calls: [0, 1] });
@@ -261,7 +261,7 @@ describe('never a second route', () => {
     ['first-limited', {}, 429, [1, 0]],
     ['first-dead', {}, 502, [0, 0]],
     ['first-dead', needs['stream'], 502, [0, 0]],
-  ] as const)('%s %j: %i, and nobody else is asked', async (model, body, expected, calls) => {
+  ] as const)('%s %j: %i, and no other route is tried', async (model, body, expected, calls) => {
     const answered = await ask(model, body);
     expect(answered.status).toBe(expected);
     expect(answered.error).toMatchObject({
@@ -274,7 +274,7 @@ describe('never a second route', () => {
     ]);
   });
 
-  it('a stream that breaks is not taken up elsewhere either', async () => {
+  it('a stream that breaks is not continued on another route', async () => {
     const { status, text, calls } = await ask('first-breaks', needs['stream']);
     expect(status).toBe(200);
     expect(text).toContain('"code":"upstream_error"');

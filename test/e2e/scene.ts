@@ -28,18 +28,18 @@ export const json = (text: string): Loose => JSON.parse(text);
 export interface Asked {
   /** True unless given. */
   readonly stream?: boolean;
-  /** Members over those of the family's smallest body; undefined takes one out. */
+  /** Members that override those of the family's smallest body; undefined removes one. */
   readonly body?: Readonly<Record<string, unknown>>;
   /** Changes the text of the body as it is sent. */
   readonly spelled?: (body: string) => string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Undefined takes the caller's key away. */
+  /** Undefined sends no key. */
   readonly key?: string | undefined;
   /** The family's own one unless given. */
   readonly path?: string;
 }
 
-/** One server-sent event as a caller reads it. */
+/** One server-sent event as a client reads it. */
 export interface Heard {
   readonly event: string | undefined;
   readonly data: string;
@@ -52,14 +52,14 @@ export interface Answer {
   readonly text: string;
   /** Of a stream. */
   readonly events: readonly Heard[];
-  /** What was sent upstream; undefined when nothing was. */
+  /** What was sent upstream; undefined if nothing was. */
   readonly upstream: ReplayRequest | undefined;
   readonly after: Aftermath;
 }
 
 /**
- * A gateway over sockets, in front of an upstream that answers each request with what the test says. Which answer
- * belongs to which request the upstream reads from the trace context, which goes upstream in every family.
+ * A gateway over sockets, in front of an upstream that answers each request as the test specifies. The
+ * upstream finds the response to a request by its trace context, which is sent upstream in every family.
  */
 export function scene(
   config: (upstreamUrl: string, key: string) => ConfigFile = (url, key) => basicConfig(url, key),
@@ -71,7 +71,7 @@ export function scene(
   const replays = new Map<string | undefined, Replay>();
   let upstream: ReplayUpstream;
   let gateway: TestGateway;
-  // One connection looks at the rows: one request after the other.
+  // One connection reads the rows, for one request after the other.
   let looking: Promise<unknown> = Promise.resolve();
   beforeAll(async () => {
     upstream = await startReplayUpstream((request) => replays.get(traceIdOf(request)));
@@ -82,7 +82,7 @@ export function scene(
     await upstream?.close();
   });
 
-  /** The head of the answer is there, its body is still to be read. */
+  /** Resolves with the head of the response; its body is still to be read. */
   const open = async (talk: Talk, replay: Replay, asked: Asked = {}) => {
     const requestId = randomUUID();
     const trace = randomBytes(16).toString('hex');
@@ -129,7 +129,7 @@ export function scene(
   };
 }
 
-/** The trace is the same upstream, whatever part of it the call is. */
+/** The trace is the same upstream, although the span differs. */
 const traceIdOf = ({ headers }: Pick<ReplayRequest, 'headers'>): string | undefined =>
   headers['traceparent']?.toString().slice(3, 35);
 
@@ -160,13 +160,13 @@ export const whole = (body: unknown, more: Partial<Replay> = {}): Replay => ({
   ...more,
 });
 
-/** The payloads of a stream but for `[DONE]`. */
+/** The payloads of a stream, without `[DONE]`. */
 export const payloadsOf = ({ events }: Pick<Answer, 'events'>): readonly Record<string, unknown>[] =>
   events
     .filter(({ data }) => data !== '[DONE]')
     .map(({ data }) => JSON.parse(data) as Record<string, unknown>);
 
-/** Text that a caller of the family reads in a stream. */
+/** The text that a client of the family reads in a stream. */
 export function textOf(talk: Talk, answer: Pick<Answer, 'events'>): string {
   const payloads = payloadsOf(answer) as readonly Loose[];
   if (talk === responses)
@@ -179,7 +179,7 @@ export function textOf(talk: Talk, answer: Pick<Answer, 'events'>): string {
 
 const dones = ({ events }: Answer): number => events.filter(({ data }) => data === '[DONE]').length;
 
-/** What the rows of a failed request say: nothing was sold. */
+/** The rows of a failed request, which is not billed. */
 function expectFailureRows({ after }: Answer, talk: Talk, status: number, attempt: string): void {
   const { logs, attempts, ledger, outcomes } = after;
   expect(logs).toEqual([
@@ -199,13 +199,13 @@ const anyMessage = expect.stringMatching(/\S/);
 interface FailedStream {
   readonly status?: number;
   readonly told?: boolean;
-  /** What the upstream called it, where it did. */
+  /** The upstream's code for the error, if it has one. */
   readonly code?: string;
 }
 
 /**
- * A stream that ends with its one structured error in the family's own words; nothing of it looks complete. `told`:
- * the error is the upstream's own event, which passes as it came.
+ * A stream that ends with its one structured error in the family's format, and that no event completes.
+ * `told`: the error is the upstream's own event, which passes unchanged.
  */
 export function expectFailedStream(
   talk: Talk,
@@ -268,7 +268,7 @@ export function expectSold({ status, after }: Answer, ledger: object): void {
   expect(after.outcomes).toEqual([expect.objectContaining({ outcome: 'success' })]);
 }
 
-/** A complete stream with the end that its family has, once. */
+/** A complete stream that has the end of its family once. */
 export function expectCompleteStream(talk: Talk, answer: Answer, ledger: object = {}): void {
   expect(answer.text).toContain(talk.end.stream);
   if (talk === messages) {

@@ -85,7 +85,7 @@ async function enrolled(where = gateway) {
 }
 
 describe('enrolling', () => {
-  it('shows the secret and its link once, asks for a code of it, and shows ten recovery codes once', async () => {
+  it('returns the secret and its link once, requires a code of it, and returns ten recovery codes once', async () => {
     const { email, browser } = await anAdmin();
     const begun = await browser.post(factor, { password });
     const secret = String(begun.data['secret']);
@@ -120,7 +120,7 @@ describe('enrolling', () => {
     expect(events).toEqual([{ action: 'second_factor.enrol', after_json: { second_factor: true } }]);
   });
 
-  it('wants a session and the password, and the password again at its end', async () => {
+  it('requires a session and the password, and is not confirmed before it was started', async () => {
     const { browser } = await anAdmin();
     expect(refusal(await new Browser(gateway.url).post(factor, { password }))).toEqual([
       401,
@@ -137,7 +137,7 @@ describe('enrolling', () => {
     ]);
   });
 
-  it('ends the other sessions of the person, which knew of no factor', async () => {
+  it('ends the other sessions of the user, which had no second factor', async () => {
     const { email, browser } = await anAdmin();
     const other = new Browser(gateway.url);
     await other.post(login, { email, password });
@@ -147,7 +147,7 @@ describe('enrolling', () => {
     expect((await browser.session()).status).toBe(200);
   });
 
-  it('a second time is a conflict until the first one is removed, which takes a code', async () => {
+  it('a second time is a conflict until the first factor is removed, which requires a code', async () => {
     const { browser, secret } = await enrolled();
     expect(refusal(await browser.post(factor, { password }))).toEqual([409, 'conflict']);
     await at(start + step);
@@ -166,7 +166,7 @@ describe('enrolling', () => {
 });
 
 describe('logging in with a second factor', () => {
-  it('takes a code beside the password, and without one says that it wants one', async () => {
+  it('requires a code and the password, and without a code fails with `second_factor_required`', async () => {
     const { secret, tries } = await enrolled();
     await at(start + step);
     expect(refusal(await tries({}))).toEqual([401, 'second_factor_required']);
@@ -174,7 +174,7 @@ describe('logging in with a second factor', () => {
     expect((await tries({ code: codeOf(secret) })).status).toBe(200);
   });
 
-  it('takes each code once, also of two logins at the same time', async () => {
+  it('accepts each code once, also for two logins at the same time', async () => {
     const { secret, tries } = await enrolled();
     expect(refusal(await tries({ code: codeOf(secret) }))).toEqual([401, 'invalid_credentials']);
     await at(start + step);
@@ -191,13 +191,13 @@ describe('logging in with a second factor', () => {
     [0, 200],
     [1, 200],
     [2, 401],
-  ])('the code of %i steps from now is %i', async (steps, status) => {
+  ])('with the code of %i steps from now is answered with %i', async (steps, status) => {
     const { secret, tries } = await enrolled();
     await at(start + 10 * step);
     expect((await tries({ code: codeOf(secret, now + steps * step) })).status).toBe(status);
   });
 
-  it('takes no code of a step before one that was used', async () => {
+  it('refuses the code of a step before one that was used', async () => {
     const { secret, tries } = await enrolled();
     await at(start + 10 * step);
     expect((await tries({ code: codeOf(secret, now + step) })).status).toBe(200);
@@ -205,7 +205,7 @@ describe('logging in with a second factor', () => {
       expect((await tries({ code: codeOf(secret, now + earlier) })).status).toBe(401);
   });
 
-  it('takes each recovery code once, however it is typed', async () => {
+  it('accepts each recovery code once, also in upper case, without hyphens and with blanks around it', async () => {
     const { recovery, tries } = await enrolled();
     const [first = '', second = ''] = recovery;
     expect((await tries({ code: first })).status).toBe(200);
@@ -214,7 +214,7 @@ describe('logging in with a second factor', () => {
     expect((await tries({ code: 'aaaa-aaaa-aaaa-aaaa' })).status).toBe(401);
   });
 
-  it('counts wrong codes by account, from wherever they come, and then takes no right one either', async () => {
+  it('counts wrong codes by account, from all addresses, and then refuses a right one for some minutes', async () => {
     const { secret, tries } = await enrolled();
     await at(start + step);
     for (let each = 0; each < 10; each += 1)
@@ -234,7 +234,7 @@ describe('logging in with a second factor', () => {
     expect(refusal(await tries({ password: 'another passphrase' }))).toEqual([429, 'too_many_attempts']);
   });
 
-  it('is not asked for after `admin create`: the way back in for who lost everything', async () => {
+  it('requires no code after `admin create`, which also deletes the recovery codes', async () => {
     const { email, tries } = await enrolled();
     await setPassword(email);
     expect((await tries({})).status).toBe(200);
@@ -246,8 +246,8 @@ describe('logging in with a second factor', () => {
   });
 });
 
-describe('where a second factor is required', () => {
-  it('a session without one can enrol, and nothing else', async () => {
+describe('if a second factor is required', () => {
+  it('a session without one can enrol, and use nothing else', async () => {
     const { browser } = await anAdmin(demanding);
     for (const path of [reports, '/api/v1/auth/session'])
       expect(refusal(await browser.go(path))).toEqual([403, 'enrolment_required']);
@@ -261,23 +261,23 @@ describe('where a second factor is required', () => {
     expect((await browser.go(reports)).status).toBe(200);
   });
 
-  it('one who removes it is back where enrolling is all there is', async () => {
+  it('a session of a user who removes it can only enrol again', async () => {
     const { browser, recovery } = await enrolled(demanding);
     await browser.post(factor, { password, code: recovery[0] ?? '' }, 'DELETE');
     expect(refusal(await browser.go(reports))).toEqual([403, 'enrolment_required']);
   });
 
-  it('such a session can be ended', async () => {
+  it('a session without one can log out', async () => {
     const { browser } = await anAdmin(demanding);
     expect((await browser.post('/api/v1/auth/logout')).data).toEqual({ logged_out: true });
   });
 });
 
-describe('changing the own password', () => {
+describe('a change of one’s own password', () => {
   const path = '/api/v1/auth/password';
   const anew = 'a canary in another mine';
 
-  it('takes the present one, ends the other sessions, and leaves an event without a password', async () => {
+  it('requires the current one, ends the other sessions, and records an event without a password', async () => {
     const { email, browser } = await anAdmin();
     const other = new Browser(gateway.url);
     await other.post(login, { email, password });
@@ -301,7 +301,7 @@ describe('changing the own password', () => {
     expect(events).toEqual([{ before_json: null, after_json: null }]);
   });
 
-  it('keeps the second factor, which opens with the new password from then on', async () => {
+  it('keeps the second factor, which then works with the new password', async () => {
     const { browser, secret, recovery, tries } = await enrolled();
     await browser.post(path, { current_password: password, new_password: anew });
     await at(start + step);
@@ -320,8 +320,8 @@ describe('changing the own password', () => {
   });
 });
 
-describe('where passwords are turned off', () => {
-  it('nobody logs in by one, and sessions that were opened so are over', async () => {
+describe('if passwords are disabled', () => {
+  it('no user can log in with one, and sessions opened with one are refused until they are enabled again', async () => {
     const off = {
       password_login: false,
       oidc: { issuer: 'http://127.0.0.1:1', client_id: 'x', client_secret: 'y' },

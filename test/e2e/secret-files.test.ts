@@ -34,7 +34,7 @@ afterAll(async () => {
 });
 
 describe('a secret that comes from a file', () => {
-  it('is read again at each reload; one that cannot be had leaves the old one in force', async () => {
+  it('is read again at each reload; if the file is empty, the old secret stays in force', async () => {
     expect(await statuses()).toEqual([200, 401]);
     await writeFile(file, '');
     await expect(gateway.take(config())).rejects.toThrow(`the file ${file} is empty`);
@@ -44,7 +44,7 @@ describe('a secret that comes from a file', () => {
     expect(await statuses()).toEqual([401, 200]);
   });
 
-  it('is looked for by check-config, which names the key and the file', async () => {
+  it('is read by check-config, which names the key and the file if that fails', async () => {
     const own = `${file}.yaml`;
     await writeFile(own, stringify(config()));
     expect(await runGateway(['check-config', own], {})).toMatchObject({ code: 0 });

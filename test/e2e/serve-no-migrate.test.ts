@@ -26,7 +26,7 @@ const functionsIn = (url: string) =>
   });
 
 describe('gateway serve --no-migrate', () => {
-  it('applies nothing, is alive and not ready while something is pending, and ready once gateway migrate was run', async () => {
+  it('applies nothing, is alive but not ready while something is pending, and becomes ready after gateway migrate', async () => {
     const behind = await createDatabase();
     const pending = 'functions/gateway_touch.sql';
     await connected(behind.url, (client) =>
@@ -65,7 +65,7 @@ describe('gateway serve --no-migrate', () => {
     }
   });
 
-  it('says of a database that is older than the release what is pending, and where it cannot start, what brings it there', async () => {
+  it('logs what is pending on a database that is older than the release, and exits with an error that names the command', async () => {
     const older = await createDatabase();
     await connected(older.url, (client) =>
       client.query(`delete from schema_migrations where version > 10;
@@ -83,7 +83,7 @@ describe('gateway serve --no-migrate', () => {
     await older.drop();
   });
 
-  it('starts and is ready on a database that a newer release has migrated, and says so', async () => {
+  it('starts and is ready on a database that a newer release has migrated, and logs that', async () => {
     const newer = await createDatabase();
     await connected(newer.url, (client) =>
       client.query(`insert into schema_migrations (version, name, checksum)
@@ -106,7 +106,7 @@ describe('gateway serve --no-migrate', () => {
     await newer.drop();
   });
 
-  it('leaves an empty database empty, and ends with 1', async () => {
+  it('keeps an empty database empty, and exits with 1', async () => {
     const empty = await createDatabase({ empty: true });
     const env = await environment('empty.yaml', empty.url);
     for (const args of [['--no-migrate'], ['--no-migrate', '--no-seed']]) {

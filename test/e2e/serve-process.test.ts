@@ -57,7 +57,7 @@ const childrenOf = (pid: number): readonly number[] =>
     .stdout.split('\n')
     .flatMap((line) => (line.trim() === '' ? [] : [Number(line)]));
 
-/** Linux tells of each process which signals do not end it, as bits. */
+/** Linux lists the signals that each process catches, as bits. */
 async function hearsSigusr2(pid: number): Promise<true | undefined> {
   const [, caught = '0'] = /^SigCgt:\s*(\w+)/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
   return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGUSR2 - 1))) === 0n ? undefined : true;
@@ -65,7 +65,7 @@ async function hearsSigusr2(pid: number): Promise<true | undefined> {
 
 describe('gateway serve, while it loads', () => {
   (process.platform === 'linux' ? it : it.skip)(
-    'does not end on a SIGHUP, in none of its processes',
+    'does not end on a SIGHUP to any one of its processes',
     async () => {
       const file = path.join(folder, 'loading.yaml');
       await writeFile(file, stringify(config()));
@@ -94,7 +94,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
   });
   afterAll(() => void serving?.child.kill('SIGKILL'));
 
-  it('does nothing on the signals of log rotations: no debugger, and no end', async () => {
+  it('ignores the signals of log rotations: no debugger starts, and no process ends', async () => {
     const worker = Number(logged(serving, 'listening')[0]?.['pid']);
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
       for (const pid of [serving.child.pid ?? 0, worker]) process.kill(pid, signal);
@@ -104,7 +104,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     expect(logged(serving, 'a worker died')).toEqual([]);
   });
 
-  it('takes up a good file', async () => {
+  it('applies a valid file on SIGHUP', async () => {
     const prices = {
       overrides: [
         {
@@ -128,7 +128,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     });
   });
 
-  it('says at each reload which changed keys want a restart, until the file has the old ones again', async () => {
+  it('logs at each reload which changed keys need a restart, until the file has the old ones again', async () => {
     const wants = 'changed keys of the configuration need a restart';
     const server = { bind: '127.0.0.1:0', max_in_flight: 7, cors_origins: ['https://app.example.com'] };
     const before = logged(serving, takenUp).length;
@@ -146,7 +146,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     await times(serving, takenUp, before + 4);
   });
 
-  it('refuses a bad file loudly, with its place, and the old state stays', async () => {
+  it('refuses an invalid file, logs the place of the error, and keeps the old state', async () => {
     const before = logged(serving, takenUp).length;
     await serving.write(`${stringify(config())}\nmodles: []\n`);
     serving.child.kill('SIGHUP');
@@ -239,7 +239,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     }
   });
 
-  it('drains on SIGTERM: what is in flight ends whole and is written, then it exits with 0', async () => {
+  it('drains on SIGTERM: requests in flight complete and are recorded, then it exits with 0', async () => {
     const stream = begin(serving.url, { model: 'held', stream: true, requestId: 'drained' });
     const call = await held().next();
     call.head('stream');
@@ -272,7 +272,7 @@ describe('gateway serve: SIGHUP, logs, SIGTERM', () => {
     call.write(frames.content + frames.finish + frames.usage + frames.done);
     call.end();
     await eventually(() => (stream.text().includes('data: [DONE]') ? true : undefined));
-    // A caller that reads slowly gets everything all the same.
+    // A client that reads slowly still receives everything.
     const [streamed = '', whole = ''] = await Promise.all(large.map((each) => each.readAll()));
     expect(streamed.endsWith('data: [DONE]\n\n\r\n0\r\n\r\n')).toBe(true);
     expect(() => JSON.parse(whole.slice(whole.indexOf('{'))) as unknown).not.toThrow();
@@ -301,7 +301,7 @@ describe('gateway serve --workers 2', () => {
 
   const pids = (): readonly number[] => logged(serving, 'listening').map((line) => Number(line['pid']));
 
-  it('both serve; one that is killed breaks only its own requests, and is replaced', async () => {
+  it('both workers serve; one that is killed breaks only its own requests, and is replaced', async () => {
     expect(new Set([serving.child.pid, ...pids()]).size).toBe(3);
     const streams = ['a', 'b'].map((name) =>
       begin(serving.url, { model: 'held', stream: true, requestId: `worker-${name}` }),
@@ -341,7 +341,7 @@ describe('gateway serve --workers 2', () => {
     for (let round = 0; round < 4; round += 1) expect(await modelIds(serving.url)).toContain('newer');
   });
 
-  it('SIGTERM drains them all: what ends within the grace is whole, the rest is cut and settled', async () => {
+  it('SIGTERM drains all workers: a request that ends within the grace completes, another is cut off and recorded', async () => {
     const whole = begin(serving.url, { model: 'held', requestId: 'workers-whole' });
     const call = await held().next();
     const cut = begin(serving.url, { model: 'endless', stream: true, requestId: 'workers-cut' });

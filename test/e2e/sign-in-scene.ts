@@ -2,7 +2,7 @@ import { expect } from '@jest/globals';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
 import { oidcClient } from '../support/oidc-client.ts';
 
-/** Where people come by; tests go to the gateway's own socket. */
+/** The public URL for browsers; tests connect to the gateway's own socket. */
 export const publicUrl = 'https://gateway.example.com';
 export const redirectUri = `${publicUrl}/api/v1/auth/oidc/callback`;
 
@@ -94,7 +94,7 @@ export class Browser {
     return this.go(path, { method, body });
   }
 
-  /** From the gateway to the provider and through it; gives the URL that it sends the browser back to. */
+  /** Goes from the gateway through the provider; returns the URL that the provider redirects back to. */
   async throughProvider(start: Answered): Promise<string> {
     expect([start.status, start.text]).toEqual([302, '']);
     let at = start.location ?? '';
@@ -110,7 +110,7 @@ export class Browser {
     return this.go(`/api/v1/auth/oidc/start?return_to=${encodeURIComponent(returnTo)}`);
   }
 
-  /** The whole way: what the gateway answers to who comes back. */
+  /** The complete sign-in; returns the gateway's response to the redirect back. */
   async signIn(returnTo = '/'): Promise<Answered> {
     return this.go(await this.throughProvider(await this.start(returnTo)));
   }

@@ -8,7 +8,7 @@ import { withDatabase } from '../support/database.ts';
 import { queries, startGateway, type TestGateway, type ConfigFile } from '../support/gateway.ts';
 import { finalTracesIn, tracesIn } from './traces.ts';
 
-/** A gateway over sockets in front of the simulated upstream, and what its requests leave. */
+/** A gateway over sockets in front of the simulated upstream, and the records of its requests. */
 export function simulatedScene(config: (upstreamUrl: string) => ConfigFile) {
   const database = withDatabase();
   const query = queries(database.url);

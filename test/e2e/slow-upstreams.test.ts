@@ -24,7 +24,7 @@ const { ask, upstream, sim, whole, streamed } = malformedScene();
 /** A chunk of the second of two choices. */
 const second = (of: string): string => of.replaceAll('"index":0', '"index":1');
 
-/** Requests that wait for ten seconds and longer: they run beside the other tests. */
+/** Requests that take ten seconds and longer: they run during the other tests. */
 let hanging: Promise<Timed<Answer>>;
 let twoChoices: readonly Promise<Answer>[];
 beforeAll(() => {
@@ -46,10 +46,10 @@ beforeAll(() => {
   );
 });
 
-describe('a line without end', () => {
+describe('an endless line', () => {
   it.each([
     ['streamed', true],
-    ['whole', false],
+    ['non-streamed', false],
   ])('of 1 GiB is cut off (%s), and memory stays bounded', async (_name, stream) => {
     const aborted = sim().aborted();
     const { result: answer, bytes } = await peakGrowth(() =>
@@ -59,13 +59,13 @@ describe('a line without end', () => {
     else expectRefusal(answer, { status: 502, message: /too large/, attempt: 'provider_error' });
     await until(() => sim().aborted() > aborted);
     expect(sim().aborted()).toBe(aborted + 1);
-    // Twice the larger of the two bounds (64 MiB), and what the runtime itself takes meanwhile.
+    // Twice the larger of the two limits (64 MiB), and the memory of the runtime itself.
     expect(bytes).toBeLessThan(256 * 1024 * 1024);
   });
 });
 
-describe('an answer in chunks of one byte', () => {
-  it('takes memory for its bytes, and not for its chunks', async () => {
+describe('a response in chunks of one byte', () => {
+  it('uses memory for its bytes, and not for its chunks', async () => {
     const spaces = '1\r\n \r\n'.repeat(2 * 1024 * 1024);
     const text = completion().replaceAll(/./g, '1\r\n$&\r\n');
     const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n';
@@ -76,15 +76,15 @@ describe('an answer in chunks of one byte', () => {
   });
 });
 
-describe('an upstream that takes its time', () => {
-  it('and does not begin to answer is a 504', async () => {
+describe('a slow upstream', () => {
+  it('that does not start its response causes a 504', async () => {
     const silent: Replay = { raw: true, body: '', ending: { kind: 'hang' } };
     const expected = { status: 504, message: /begin to answer/, upstreamStatus: null };
     expectRefusal(await whole(silent, 'quick_head'), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed(silent, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it('and says again and again that it will answer, but does not begin, is a 504', async () => {
+  it('that sends informational responses, but does not start its response, causes a 504', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\n\r\n';
     const cuts = {
       kind: 'at',
@@ -102,14 +102,14 @@ describe('an upstream that takes its time', () => {
     expectRefusal(await streamed(hinting, 'quick_head'), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it('and is told of by an informational answer first, is waited for as any other', async () => {
+  it('that sends an informational response and its head in time may complete its body later', async () => {
     const body = `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${completion().length}\r\n\r\n${completion()}`;
     const cuts = { kind: 'at', offsets: [body.length - 20] } as const;
     const answer = await whole({ raw: true, body, cuts, pauseMs: 600 }, 'quick_head');
     expect(answer.status).toBe(200);
   });
 
-  it('and falls silent in the middle of its stream ends it with an error chunk', async () => {
+  it('that becomes silent in the middle of a stream causes an error chunk', async () => {
     const aborted = upstream().aborted();
     const body = hello + hello.slice(0, 40);
     await undisturbed(200, async () => {
@@ -122,12 +122,12 @@ describe('an upstream that takes its time', () => {
     expect(upstream().aborted()).toBeGreaterThan(aborted);
   });
 
-  it('and falls silent in the middle of a whole answer is a 504', async () => {
+  it('that becomes silent in the middle of a non-streamed response causes a 504', async () => {
     const answer = await whole({ headers: json, body: '{"id":', ending: { kind: 'hang' } }, 'quick_idle');
     expectRefusal(answer, { status: 504, message: /silent/, attempt: 'provider_error' });
   });
 
-  it('and is never done is cut off after the longest time', async () => {
+  it('that never completes is cut off after the maximum total time', async () => {
     const dribble = { cuts: { kind: 'bytes' }, pauseMs: 20 } as const;
     const comments = ': still thinking\n\n'.repeat(200);
     await undisturbed(300, async () => {
@@ -138,7 +138,7 @@ describe('an upstream that takes its time', () => {
     expectRefusal(slow, { status: 504, message: /finish in time/, attempt: 'provider_error' });
   });
 
-  it('has the time that it may take, and no more, when the wall clock is set meanwhile', async () => {
+  it('has its full time, and no more, if the wall clock is set meanwhile', async () => {
     const day = 86_400_000;
     const { now } = Date;
     let offMs = 0;
@@ -161,13 +161,13 @@ describe('an upstream that takes its time', () => {
     }
   });
 
-  it('and keeps its caller waiting for a connection is a 504', async () => {
+  it('that does not accept a connection causes a 504', async () => {
     const expected = { status: 504, message: /accept a connection/, upstreamStatus: null };
     expectRefusal(await whole({ body: '' }, 'deaf'), { ...expected, attempt: 'provider_error' });
     expectRefusal(await streamed({ body: '' }, 'deaf'), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it('and keeps many waiting for connections answers each of them in the time of one', async () => {
+  it('that accepts no connection causes a 504 for many requests in parallel, not one after the other', async () => {
     const { value: answers, ms } = await timed(() =>
       Promise.all(Array.from({ length: 24 }, () => whole({ body: '' }, 'deaf'))),
     );
@@ -177,10 +177,10 @@ describe('an upstream that takes its time', () => {
   });
 });
 
-describe('an upstream whose connection does not hold', () => {
+describe('an upstream whose connection fails', () => {
   const transport = { status: 502, message: /connection to the upstream/ };
 
-  it('and cannot be reached is a 502', async () => {
+  it('because it is refused causes a 502, and only the records name the cause', async () => {
     const expected = { ...transport, upstreamStatus: null };
     const { after, ...refused } = await whole({ body: '' }, 'refused');
     expectRefusal({ after, ...refused }, { ...expected, attempt: 'provider_error' });
@@ -190,18 +190,18 @@ describe('an upstream whose connection does not hold', () => {
     expectRefusal(await streamed({ body: '' }, 'refused'), { ...expected, attempt: 'stream_start_error' });
   });
 
-  it.each(['break', 'reset'] as const)('(%s) before the head is a 502', async (kind) => {
+  it.each(['break', 'reset'] as const)('(%s) before the head causes a 502', async (kind) => {
     const replay: Replay = { raw: true, body: '', ending: { kind } };
     expectRefusal(await whole(replay), { ...transport, attempt: 'provider_error' });
     expectRefusal(await streamed(replay), { ...transport, attempt: 'stream_start_error' });
   });
 
-  it.each(['break', 'reset'] as const)('(%s) in the middle of a whole answer is a 502', async (kind) => {
+  it.each(['break', 'reset'] as const)('(%s) in a non-streamed response causes a 502', async (kind) => {
     const answer = await whole({ headers: json, body: completion(), ending: { kind, after: 50 } });
     expectRefusal(answer, { ...transport, attempt: 'provider_error' });
   });
 
-  it.each(['break', 'reset'] as const)('(%s) in the middle of a chunk is an error chunk', async (kind) => {
+  it.each(['break', 'reset'] as const)('(%s) inside a chunk causes an error chunk', async (kind) => {
     const answer = await streamed({
       headers: sse,
       body: hello + stop,
@@ -213,7 +213,7 @@ describe('an upstream whose connection does not hold', () => {
   });
 
   it.each(['break', 'reset'] as const)(
-    '(%s) after the finish reason is a success with the usage seen so far',
+    '(%s) after the finish reason counts as a success with the usage seen so far',
     async (kind) => {
       const body = hello + stop + usageChunk(usage);
       const answer = await streamed({ headers: sse, body: `${body}data: {"cut`, ending: { kind } });
@@ -222,30 +222,30 @@ describe('an upstream whose connection does not hold', () => {
   );
 
   it.each([
-    ['no HTTP at all', 'SSH-2.0-OpenSSH_9.9\r\n'],
-    ['a status line that is none', 'HTTP/1.1 okay then\r\n\r\n'],
+    ['no HTTP', 'SSH-2.0-OpenSSH_9.9\r\n'],
+    ['an invalid status line', 'HTTP/1.1 okay then\r\n\r\n'],
     [
-      'a chunk size that is none',
+      'a chunk size that is invalid',
       'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n{}\r\n0\r\n\r\n',
     ],
     ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}'],
-    ['less than its length', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{}'],
-    ['a head without end', `HTTP/1.1 200 OK\r\n${`x-h: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n{}`],
-  ])('and speaks %s is a 502', async (_name, body) => {
+    ['fewer bytes than its length', 'HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{}'],
+    ['an endless head', `HTTP/1.1 200 OK\r\n${`x-h: ${'x'.repeat(1000)}\r\n`.repeat(200)}\r\n{}`],
+  ])('because it sends %s causes a 502', async (_name, body) => {
     expectRefusal(await whole({ raw: true, body }), { ...transport, attempt: 'provider_error' });
     expectRefusal(await streamed({ raw: true, body }), { ...transport, attempt: 'stream_start_error' });
   });
 });
 
-describe('an upstream that goes silent after its finish reason', () => {
-  it('is waited for ten seconds, then the answer is complete with the usage seen so far', async () => {
+describe('an upstream that becomes silent after its finish reason', () => {
+  it('is waited for ten seconds, then the response completes with the usage seen so far', async () => {
     const { value: answer, ms, allMs } = await hanging;
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
     expect(allMs).toBeGreaterThan(9_900);
     expect(ms).toBeLessThan(15_000);
   });
 
-  it('is waited for as long as ever while another choice is under way', async () => {
+  it('is waited for without that limit while another choice is incomplete', async () => {
     for (const answering of twoChoices) {
       const answer = await answering;
       const received = readStream(answer.bytes);
@@ -254,7 +254,7 @@ describe('an upstream that goes silent after its finish reason', () => {
     }
   });
 
-  it('is cut off by its longest time, when that is over before', async () => {
+  it('is cut off by the maximum total time, if that ends before', async () => {
     const body = hello + stop + usageChunk(usage);
     await undisturbed(300, async () => {
       const answer = await streamed({ headers: sse, body, ending: { kind: 'hang' } }, 'quick_total');

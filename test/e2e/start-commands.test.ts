@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 
 describe('gateway simulate-upstream', () => {
-  it('answers until it is stopped', async () => {
+  it('answers requests until it is stopped', async () => {
     const simulated = startCommand(['simulate-upstream', '--port', '0', '--latency-ms', '30'], {});
     const [, url = ''] = await simulated.says(/listens on (http:\S+)/);
     const startedAt = performance.now();
@@ -32,7 +32,7 @@ describe('gateway simulate-upstream', () => {
     expect(await simulated.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('says why it cannot', async () => {
+  it('exits with 2 and names the option that is missing or invalid', async () => {
     await failing([
       [['simulate-upstream'], 2, 'needs --port', {}],
       [['simulate-upstream', '--port', '0', '--latency-ms', '-1'], 2, '--latency-ms', {}],
@@ -41,7 +41,7 @@ describe('gateway simulate-upstream', () => {
 });
 
 describe('gateway', () => {
-  it('names its commands when it is given none that it knows', async () => {
+  it('exits with 2 and lists its commands if it gets no known command', async () => {
     for (const words of [['sevre'], ['constructor'], ['sevre', '--help'], ['help', 'sevre'], []]) {
       const { code, err } = await runGateway(words, {});
       expect(code).toBe(2);
@@ -49,14 +49,14 @@ describe('gateway', () => {
     }
   });
 
-  it.each([[['--help']], [['-h']], [['help']]])('%j tells how each command is called', async (words) => {
+  it.each([[['--help']], [['-h']], [['help']]])('%j prints the usage of each command', async (words) => {
     const { code, out, err } = await runGateway(words, {});
     expect({ code, err }).toEqual({ code: 0, err: '' });
     for (const name of Object.keys(commands)) expect(out).toContain(`  gateway ${name}`);
   });
 
   it.each([[['serve', '--help']], [['help', 'keys']], [['keys', 'create', '-h']]])(
-    '%j tells how that command is called, and does nothing else',
+    '%j prints the usage of that command, and creates no data folder',
     async (words) => {
       const dataDir = path.join(folder, 'help');
       const { code, out, err } = await runGateway(words, { GATEWAY_DATA_DIR: dataDir });
@@ -69,7 +69,7 @@ describe('gateway', () => {
     },
   );
 
-  it('refuses a word or a flag that a command does not take, or takes once, before it opens, or makes, a database', async () => {
+  it('refuses an argument or a flag that a command does not accept, or accepts once, before it creates a database', async () => {
     const dataDir = path.join(folder, 'misread');
     const env = { GATEWAY_DATA_DIR: dataDir };
     await failing([
@@ -96,7 +96,7 @@ describe('gateway', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('migrate --check tells of a database that is not there yet, and makes none', async () => {
+  it('migrate --check lists everything as pending if there is no database, and creates none', async () => {
     const dataDir = path.join(folder, 'unmade');
     const { code, out } = await runGateway(['migrate', '--check'], { GATEWAY_DATA_DIR: dataDir });
     expect(code).toBe(1);
@@ -104,7 +104,7 @@ describe('gateway', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('makes no database for a command that needs one with something in it', async () => {
+  it('exits with 1 and creates no database for a command that needs an existing one', async () => {
     const dataDir = path.join(folder, 'unmade');
     const env = { GATEWAY_DATA_DIR: dataDir, GATEWAY_ADMIN_PASSWORD: 'correct-horse-battery-9' };
     const says = `There is no database in ${dataDir}: set DATABASE_URL, or GATEWAY_DATA_DIR`;
@@ -117,7 +117,7 @@ describe('gateway', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  it('says of a data folder that cannot be looked into why it cannot be used', async () => {
+  it('reports a data folder that cannot be created', async () => {
     const dataDir = path.join(folder, 'no-folder');
     await writeFile(dataDir, '');
     const says = `The data folder ${dataDir} cannot be created`;
@@ -128,7 +128,7 @@ describe('gateway', () => {
 describe('npm start', () => {
   const run = promisify(execFile);
 
-  /** Asks the embedded database, as nobody but its owner can. */
+  /** Queries the embedded database with its owner's password. */
   async function embedded<Row extends object>(dataDir: string, text: string): Promise<Row[]> {
     const password = (await readFile(path.join(dataDir, 'password'), 'utf8')).trim();
     const pidFile = await readFile(path.join(dataDir, 'cluster', 'postmaster.pid'), 'utf8');
@@ -165,7 +165,7 @@ describe('npm start', () => {
     return { ...command, url, apiKey, adminEmail, passwordFile, pageUrl, curl: curl.trim(), postgres };
   }
 
-  it('starts from nothing, answers the line it prints, and comes back after any end', async () => {
+  it('starts without data, answers the curl command that it prints, and starts again after SIGTERM and SIGKILL', async () => {
     const dataDir = path.join(folder, 'data');
     const first = await start(dataDir);
     expect(first.apiKey).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);

@@ -1,26 +1,26 @@
-/** How one public family is asked, how its upstream answers piece by piece, and what its caller sees of that. */
+/** The requests of one public family, the pieces of its upstream's response, and what its client sees. */
 export interface Talk {
-  /** As the request log has it. */
+  /** As in the request log. */
   readonly operation: 'chat_completions' | 'messages' | 'responses' | 'embeddings' | 'count_tokens';
   readonly path: string;
   readonly body: (stream: boolean, text?: string) => Readonly<Record<string, unknown>>;
-  /** What the upstream sends; what a family has no frame of its own for is empty. */
+  /** What the upstream sends; empty if the family has no such frame. */
   readonly upstream: {
     readonly begin: string;
     /** One piece of the text: `piece`. */
     readonly piece: string;
-    /** The chunk that says that the answer is complete. */
+    /** The chunk that marks the response as complete. */
     readonly finish: string;
     /** The frame with the usage: 10 tokens in, 20 out. */
     readonly usage: string;
     readonly done: string;
     readonly error: string;
-    /** The whole answer, when it is not streamed: `all`. */
+    /** The non-streamed response: `all`. */
     readonly whole: string;
   };
-  /** What only a complete answer holds. */
+  /** Text that only a complete response contains. */
   readonly end: { readonly stream: string; readonly whole: string };
-  /** What ends a failed stream. */
+  /** Text at the end of a failed stream. */
   readonly failure: string;
 }
 
@@ -88,7 +88,7 @@ export const chat: Talk = {
   failure: '{"error":{',
 };
 
-/** Upstream it is chat. */
+/** Its upstream protocol is chat. */
 export const messages: Talk = {
   operation: 'messages',
   path: '/v1/messages',
@@ -126,7 +126,7 @@ export const responses: Talk = {
   failure: 'event: error\n',
 };
 
-/** Embeddings are never streamed: what `upstream` has beside `whole` is of no use. */
+/** Embeddings are never streamed: of `upstream` only `whole` is used. */
 export const embeddings: Talk = {
   ...chat,
   operation: 'embeddings',
@@ -141,6 +141,6 @@ export const embeddings: Talk = {
 
 export const talks: readonly Talk[] = [chat, messages, responses];
 
-/** A complete streamed answer of an upstream, with one piece of text. */
+/** A complete streamed response of an upstream, with one piece of text. */
 export const wholeStream = ({ upstream: { begin, piece, finish, usage, done } }: Talk): string =>
   begin + piece + finish + usage + done;

@@ -70,7 +70,7 @@ const told = ({ log }: Pick<TestGateway, 'log'>, message: string) =>
 const notExported = 'telemetry could not be exported';
 
 describe('a collector', () => {
-  it('gets what there is when the process ends', async () => {
+  it('receives all pending telemetry when the process ends', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const gateway = await gatewayWith(upstream.url, {
@@ -84,7 +84,7 @@ describe('a collector', () => {
     expect(receiver.metrics().get('gateway.requests')?.points).toHaveLength(1);
   });
 
-  it('gets metrics at each interval, without an end of the process', async () => {
+  it('receives metrics at each interval while the process runs', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const server = { otel_endpoint: receiver.url, otel_export_interval_secs: 1 };
@@ -95,7 +95,7 @@ describe('a collector', () => {
     await until(() => receiver.metrics().get('gateway.requests')?.points[0]?.value === 2);
   });
 
-  it('of metrics may be another one than that of traces', async () => {
+  it('for metrics can be another one than that for traces', async () => {
     const [traces, metrics] = [await collector(), await collector()];
     const upstream = await upstreamOf(answers.whole);
     const server = { otel_endpoint: `${traces.url}/`, otel_metrics_endpoint: metrics.url };
@@ -106,7 +106,7 @@ describe('a collector', () => {
     expect(Object.keys(metrics.requests())).toEqual(['/v1/metrics']);
   });
 
-  it('of metrics alone leaves trace context as callers sent it', async () => {
+  it('for metrics only does not change the trace context of clients', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const gateway = await gatewayWith(upstream.url, { otel_metrics_endpoint: receiver.url });
@@ -125,7 +125,7 @@ describe('a collector', () => {
     expect(Object.keys(receiver.requests())).toEqual(['/v1/metrics']);
   });
 
-  it('of traces gets the vendors’ list of each trace on all of its spans, as it came', async () => {
+  it('for traces receives a valid `tracestate` unchanged on all spans of its trace, as the upstream does', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const gateway = await gatewayWith(upstream.url, { otel_endpoint: receiver.url });
@@ -151,7 +151,7 @@ describe('a collector', () => {
     expect(upstream.requests().map(({ headers }) => headers['tracestate'])).toEqual(valid);
   });
 
-  it('that refuses what it gets is told of once, not at each export, and so is its coming back', async () => {
+  it('that refuses exports is logged once per signal, not at each export, and so is its recovery', async () => {
     const receiver = await collector();
     receiver.be('refuses');
     const upstream = await upstreamOf(answers.whole);
@@ -183,7 +183,7 @@ describe('a collector', () => {
     ['is busy', '429, 502, 503 or 504'],
     ['is silent', 'timeout'],
     ['is not there', 'ECONNREFUSED'],
-  ] as const)('that %s is told of by the cause: %s', async (mood, cause) => {
+  ] as const)('that %s is logged with the cause: %s', async (mood, cause) => {
     const receiver = await collector();
     if (mood === 'is not there') await receiver.close();
     else receiver.be(mood);
@@ -195,14 +195,14 @@ describe('a collector', () => {
     expect(log.lines.map(({ fields }) => fields)).toMatchObject([{ error: cause }]);
   });
 
-  it('that is silent or not there never slows or fails a request, and holds up the end by seconds at most', async () => {
+  it('that is silent or unreachable never slows or fails a request, and delays the end by seconds at most', async () => {
     const upstream = await upstreamOf(answers.whole);
     const troubled = async (url: string): Promise<void> => {
       const server = { otel_endpoint: url, otel_export_interval_secs: 1 };
       const gateway = await gatewayWith(upstream.url, server);
       await post(gateway);
       for (let request = 0; request < 50; request += 1) {
-        // An export that nobody answers takes 5 seconds.
+        // An export without an answer takes 5 seconds.
         const { value, ms } = await timed(() => post(gateway));
         expect(value.status).toBe(200);
         expect(ms).toBeLessThan(3000);
@@ -219,7 +219,7 @@ describe('a collector', () => {
   });
 });
 
-/** A process of its own that serves one request, with these variables beside its own; returns what it printed. */
+/** Serves one request in a process of its own with these additional variables; returns its output. */
 async function served(
   upstream: ReplayUpstream,
   server: object,
@@ -248,11 +248,11 @@ describe('without an endpoint', () => {
   const preload = path.join(import.meta.dirname, '..', 'support', 'report-opentelemetry.mjs');
   const loadedBy = async (upstream: ReplayUpstream, server: object) => {
     const { err } = await served(upstream, server, { NODE_OPTIONS: `--import=${preload}` });
-    // The database library asks for the API, whose every call does nothing as long as nobody fills it.
+    // The database library loads the API, whose calls do nothing unless an SDK is registered.
     return err.replaceAll('loads @opentelemetry/api\n', '');
   };
 
-  it('nothing of OpenTelemetry is loaded by a process that serves requests; with one the SDK is', async () => {
+  it('a process that serves requests loads nothing of OpenTelemetry but its API; with one it loads the SDK', async () => {
     const receiver = await collector();
     const upstream = await upstreamOf(answers.whole);
     const [without, having] = await Promise.all([
@@ -266,7 +266,7 @@ describe('without an endpoint', () => {
 });
 
 describe('the environment of a process', () => {
-  /** What the SDK would do for each: turn itself off, send elsewhere, say more, say less, say it otherwise. */
+  /** By these the SDK would turn itself off, send elsewhere, or send more, less or another format. */
   const variables = (elsewhere: string) => ({
     OTEL_SDK_DISABLED: 'true',
     OTEL_LOG_LEVEL: 'all',
@@ -293,7 +293,7 @@ describe('the environment of a process', () => {
     OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'delta',
   });
 
-  it('changes nothing of what is exported, where to, or what upstreams are sent', async () => {
+  it('does not change what is exported, its destination, or which headers upstreams receive', async () => {
     const elsewhere = await collector();
     const traceId = randomBytes(16).toString('hex');
     const seenWith = async (environment: Readonly<Record<string, string>>) => {
@@ -312,7 +312,7 @@ describe('the environment of a process', () => {
         upstream: upstream.requests().map((each) => Object.keys(each.headers).sort()),
         text: receiver.text().includes('canary'),
         err: printed.err,
-        // The SDK's console exporters and its own log would print lines that are none of the gateway's.
+        // Lines of the SDK's console exporters and its own log, which do not have the gateway's format.
         foreign: printed.out.split('\n').filter((line) => line !== '' && !/^\{"level":.*\}$/.test(line)),
       };
     };
@@ -331,7 +331,7 @@ describe('the environment of a process', () => {
 });
 
 describe('outcomes that need more than a request', () => {
-  it('a process that holds as many requests as it may is overloaded: one point for each refusal', async () => {
+  it('a process at `max_in_flight` is overloaded: one point for each refusal', async () => {
     const receiver = await collector();
     const upstream = later(await startHeldUpstream());
     const gateway = await gatewayWith(upstream.url, { otel_endpoint: receiver.url, max_in_flight: 1 });
@@ -365,7 +365,7 @@ describe('outcomes that need more than a request', () => {
     expect(outcomes).toHaveLength(5);
   });
 
-  it('a caller that leaves, and whose answer is read to its end, is a disconnect that was drained', async () => {
+  it('a client disconnect is counted as drained if the response is read to its end', async () => {
     const receiver = await collector();
     const upstream = later(await startHeldUpstream());
     const budget = { cadence: 'monthly', amount_10000: 1_000_000, hard_limit: true };
@@ -381,7 +381,7 @@ describe('outcomes that need more than a request', () => {
     ]);
     leaving.abort();
     await sleep(100);
-    // What came to the gateway before this answer, such as the end of a connection, it knows by then.
+    // The gateway has processed by then what it received before, such as the end of a connection.
     for (let asked = 0; asked < 3; asked += 1)
       expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
     const { piece, finish, usage, done } = chat.upstream;
@@ -407,7 +407,7 @@ describe('outcomes that need more than a request', () => {
   });
 });
 
-describe('no content and no secrets', () => {
+describe('the exported spans and metrics', () => {
   let everything = '';
   const canary = (place: string): string => `canary-${place}-${randomBytes(6).toString('hex')}`;
   const places = 'user system answer error model agent cookie query request-id baggage tool metadata';
@@ -456,7 +456,7 @@ describe('no content and no secrets', () => {
   });
 
   it.each(planted.map((text) => [text.split('-')[1], text]))(
-    'in a span or metric: what stood in the %s',
+    'do not contain the text that was in the %s',
     (_place, text) => {
       expect(everything).not.toContain(text);
     },
@@ -467,12 +467,12 @@ describe('no content and no secrets', () => {
     ['caller’s secret', () => key.slice(key.indexOf('.') + 1)],
     ['upstream’s credential', () => 'upstream-token-0123456789'],
     ['password of the database', () => new URL(database.url()).password],
-  ])('in a span or metric: the %s', (_what, secret) => {
+  ])('do not contain the %s', (_what, secret) => {
     expect(secret().length).toBeGreaterThan(7);
     expect(everything).not.toContain(secret());
   });
 
-  it('and what was looked through is what was exported', () => {
+  it('contain the expected names and labels, so that the searched text is not empty', () => {
     expect(everything).toContain('"gateway.request.outcomes"');
     expect(everything).toContain('POST /v1/chat/completions');
     expect(everything).toContain('"openai_sdk"');

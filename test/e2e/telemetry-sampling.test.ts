@@ -85,7 +85,7 @@ describe('sampling', () => {
     }
   }, 60_000);
 
-  it('a sampled parent is followed at any ratio', () => {
+  it('follows a sampled parent at any ratio', () => {
     for (const { ratio, traceId, parent, traceparent, ...sent } of sampled) {
       const spans = spansOf(ratio, traceId);
       expect(spans).toHaveLength(4);
@@ -96,7 +96,7 @@ describe('sampling', () => {
     }
   });
 
-  it('so is one that is not sampled: its context goes upstream as it came', () => {
+  it('follows an unsampled parent at any ratio, and sends its context upstream unchanged', () => {
     for (const { ratio, traceId, traceparent, ...sent } of unsampled) {
       expect(sent).toMatchObject({ upstream: traceparent, tracestate: 'vendor=x' });
       expect(spansOf(ratio, traceId)).toEqual([]);
@@ -104,7 +104,7 @@ describe('sampling', () => {
     }
   });
 
-  it('a request without a parent is sampled by the ratio, and upstreams are told which way it went', () => {
+  it('of a request without a parent follows the ratio, and upstreams receive the decision', () => {
     const ways = new Map<Ratio, readonly string[]>();
     for (const ratio of ratios) {
       const flags = rootless.get(ratio)?.map((traceparent) => {
@@ -117,7 +117,7 @@ describe('sampling', () => {
     expect(Object.fromEntries(ways)).toEqual({ 0: ['00'], 0.5: ['00', '01'], 1: ['01'] });
   });
 
-  it('metrics are not sampled', () => {
+  it('does not apply to metrics', () => {
     for (const ratio of ratios) {
       const outcomes = receivers.get(ratio)?.metrics().get('gateway.request.outcomes')?.points ?? [];
       expect(outcomes.reduce((sum, { value }) => sum + value, 0)).toBe(34);

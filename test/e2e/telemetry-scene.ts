@@ -66,7 +66,7 @@ export const config = (upstreamUrl: string, server: object): ConfigFile => ({
 
 const usages: Readonly<Record<string, object>> = { mute: {}, odd: { usage: { prompt_tokens: -1 } } };
 
-/** What the upstream says is in the name of the model. */
+/** The name of the model selects the response of the upstream. */
 export function answer({ path, body }: ReplayRequest): Replay {
   const model = String(body['model']).replace('up-', '');
   if (model === 'broken') return whole({ error: { message: 'fell over' } }, { status: 500 });
@@ -111,7 +111,7 @@ export async function ask(gateway: TestGateway, family: Family, asked: Asked = {
   return response.status;
 }
 
-/** A `ping` to the MCP server that is not there. */
+/** A `ping` to the MCP server that is unavailable. */
 export async function askMcp(gateway: TestGateway): Promise<void> {
   const response = await fetch(`${gateway.url}/mcp/gone`, {
     method: 'POST',
@@ -125,7 +125,7 @@ export async function askMcp(gateway: TestGateway): Promise<void> {
   await response.text();
 }
 
-/** The caller leaves as soon as its request is upstream. */
+/** The client disconnects as soon as its request is upstream. */
 export async function leave(
   gateway: TestGateway,
   upstream: ReplayUpstream,

@@ -20,7 +20,7 @@ import {
 const database = withDatabase();
 const query = queries(database.url);
 
-/** What a request is documented to leave behind. */
+/** What is documented to be recorded for a request. */
 interface Documented {
   readonly family: Family;
   readonly stream?: boolean;
@@ -33,15 +33,15 @@ interface Documented {
   readonly pricing?: 'priced' | 'unpriced' | 'usage_missing' | undefined;
   readonly usd?: number;
   readonly unbilled?: string;
-  /** Undefined: nothing of the request could be read. */
+  /** Undefined if the request could not be read. */
   readonly tools?: number | undefined;
-  /** The call upstream: undefined when there was none, an empty text when it went well. */
+  /** The error of the upstream call: undefined if there was no call, an empty string if it succeeded. */
   readonly call?: string | undefined;
   readonly firstToken?: boolean;
   readonly disconnected?: string;
   readonly duplicate?: boolean;
   readonly unusable?: boolean;
-  /** What a rate limit of its key has none left of. */
+  /** The measure that a rate limit of its key has exhausted. */
   readonly full?: 'in_flight';
   readonly tags?: Readonly<Record<string, string>>;
 }
@@ -75,7 +75,7 @@ class Expected {
     this.genAi(it, model);
   }
 
-  /** A call of a server that is not there. */
+  /** A call to a server that is unavailable. */
   mcpCall(labels: Labels): void {
     this.add('gateway.mcp.calls', { ...labels, invocation_status: 'upstream_error' });
     for (const side of ['server', 'client'])
@@ -143,7 +143,7 @@ class Expected {
   }
 }
 
-/** What the collector has of requests, in the same form. */
+/** The points of requests that the collector has received, in the same form. */
 function received(metrics: ReadonlyMap<string, ReceivedMetric>): ReadonlyMap<string, number> {
   const points = new Map<string, number>();
   for (const { name, points: each } of metrics.values()) {
@@ -160,7 +160,7 @@ const price = (family: Family): number =>
   family === 'embeddings' ? 10 * 0.15e-6 : 10 * 0.15e-6 + 20 * 0.6e-6;
 const dearPrice = (family: Family): number => (family === 'embeddings' ? 0.006 : 0.006 + 20 * 0.6e-6);
 
-/** The SDK's own, of its span queue. */
+/** The SDK's own metrics of its span queue. */
 const sdkMetrics = [
   'otel.sdk.processor.span.processed',
   'otel.sdk.processor.span.queue.capacity',
@@ -219,7 +219,7 @@ describe('each request family and each outcome yields exactly the documented poi
     await receiver?.close();
   });
 
-  /** Those of requests of models. */
+  /** The spans of model requests. */
   const spansOf = (wanted: 'server' | 'client') =>
     receiver.spans().filter(({ kind, attributes }) => kind === wanted && !('mcp.method.name' in attributes));
 
@@ -279,7 +279,7 @@ describe('each request family and each outcome yields exactly the documented poi
     await query('alter table request_logs drop constraint no_row');
   }
 
-  /** What is not an outcome of its own. */
+  /** Cases without an outcome of their own. */
   async function beyond(sent: Sent): Promise<void> {
     const family = 'chat_completions';
     const usd = price(family);
@@ -302,7 +302,7 @@ describe('each request family and each outcome yields exactly the documented poi
     await sent(good, again);
     await sent({ family, usage: true, usd, call: '', duplicate: true, unbilled: 'duplicate' }, again);
     const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
-    // As if another process, which is there, had a request of this key in flight.
+    // As if another process that is alive had a request of this key in flight.
     await query(
       `with other as (insert into gateway_processes values (gen_random_uuid(), now() + interval '1 hour', now())
                       returning process_id)
@@ -314,11 +314,11 @@ describe('each request family and each outcome yields exactly the documented poi
     await sent(good, { more: { tools: [tool, { ...tool, function: { ...tool.function, name: 'g' } }] } });
   }
 
-  it('for requests, tokens, spend, usage records, tools and calls upstream', () => {
+  it('for requests, tokens, spend, usage records, tools and upstream calls', () => {
     expect(rounded(received(receiver.metrics()))).toEqual(rounded(expected.points));
   });
 
-  it('whose outcomes are one per request, as are its log line and its server span', () => {
+  it('with one outcome, one log line and one server span per request', () => {
     const total = (name: string) =>
       receiver
         .metrics()
@@ -331,12 +331,12 @@ describe('each request family and each outcome yields exactly the documented poi
     expect(spansOf('server')).toHaveLength(asked);
   });
 
-  it('counts the tools, not the requests that offer some', () => {
+  it('with the number of exposed tools, not of the requests that expose some', () => {
     const offered = receiver.metrics().get('gateway.request.tools.exposed')?.points ?? [];
     expect(offered.reduce((sum, { value }) => sum + value, 0)).toBe(2);
   });
 
-  it('with names, units, kinds and bounds as in the table; what the table has beside that tells of the process', () => {
+  it('with exactly the names, units, kinds, bounds and labels of the table', () => {
     const metrics = receiver.metrics();
     const ours = [...metrics.keys()].filter((name) => !sdkMetrics.includes(name));
     expect(ours.sort()).toEqual(Object.keys(metricTable).sort());
@@ -356,7 +356,7 @@ describe('each request family and each outcome yields exactly the documented poi
     }
   });
 
-  it('tells of the process what is so', () => {
+  it('with plausible values in the metrics of the process', () => {
     const points = (name: string) => receiver.metrics().get(name)?.points ?? [];
     const one = (name: string) => points(name)[0]?.value ?? Number.NaN;
     expect(one('gateway.requests.in_flight')).toBe(0);
@@ -375,7 +375,7 @@ describe('each request family and each outcome yields exactly the documented poi
     expect(one('nodejs.eventloop.delay.max')).toBeLessThan(10);
   });
 
-  it('from a process that says which one it is', () => {
+  it('with the name, version and instance id of the process as their resource', () => {
     for (const { resource } of receiver.metrics().values())
       expect(resource).toMatchObject({
         'service.name': 'model-gateway',
@@ -384,7 +384,7 @@ describe('each request family and each outcome yields exactly the documented poi
       });
   });
 
-  it('usage is never reported when it is unknown', () => {
+  it('without token counts if the usage is unknown', () => {
     for (const model of ['mute', 'odd', 'silent', 'broken'])
       for (const name of ['gateway.tokens', 'gen_ai.client.token.usage'])
         for (const { attributes } of receiver.metrics().get(name)?.points ?? [])
@@ -394,7 +394,7 @@ describe('each request family and each outcome yields exactly the documented poi
   });
 
   it.each(families)(
-    'a request is a server span with child spans for admission, the call upstream and settlement: %s',
+    'and a server span with child spans for admission, the upstream call and settlement: %s',
     (family) => {
       const server = receiver
         .spans()
@@ -440,7 +440,7 @@ describe('each request family and each outcome yields exactly the documented poi
     },
   );
 
-  it('what failed is an error span that says what failed; what a caller is to blame for is none', () => {
+  it('and an error span with its `error.type` for each failure, but not for client errors', () => {
     const servers = spansOf('server');
     const failed = servers.filter((span) => span.failed).map(({ attributes }) => attributes['error.type']);
     expect(new Set(failed)).toEqual(new Set(['internal_error', 'no_routes_available', 'upstream_error']));
@@ -449,7 +449,7 @@ describe('each request family and each outcome yields exactly the documented poi
     expect(calls.filter(({ attributes }) => attributes['error.type'] === 'client_closed')).toHaveLength(4);
   });
 
-  it('each log line has the trace id of its request', () => {
+  it('and log lines with the trace ids of the server spans', () => {
     const traced = lines
       .filter(({ message }) => message === 'request')
       .map(({ fields }) => fields['trace_id']);

@@ -5,7 +5,7 @@ import { startMailServer } from '../support/mail-server.ts';
 import { simulatedScene } from './simulated-scene.ts';
 
 const password = 'smtp-password-0123456789';
-/** What the mail server says to a login; undefined: welcome. */
+/** The error of the mail server for a login; undefined if it accepts the login. */
 let refusal: string | undefined;
 const server = await startMailServer({
   authOptional: false,
@@ -34,7 +34,7 @@ beforeAll(async () => {
   admin = await adminClient(scene.gateway().url);
 });
 afterAll(() => server.close());
-/** Ten minutes later: the events of the test before count no more. */
+/** Moves the clock by more than ten minutes, so that the events of the previous test no longer count. */
 beforeEach(async () => {
   refusal = undefined;
   server.mails.splice(0);
@@ -53,7 +53,7 @@ const eventsOf = () =>
   );
 
 describe('a test mail', () => {
-  it('goes to the admin who asks, and an event tells of it before it is sent', async () => {
+  it('is sent only to the admin who requests it, and recorded as an event', async () => {
     expect((await admin('POST', path)).data).toEqual({ to: account.email, sent: true, failure: null });
     expect(server.mails).toMatchObject([
       { from: 'alerts@example.com', to: [account.email], subject: 'Test mail of the model gateway' },
@@ -69,7 +69,7 @@ describe('a test mail', () => {
     expect(server.mails).toHaveLength(1);
   });
 
-  it('that the mail server refuses says why, without the password', async () => {
+  it('that the mail server refuses returns the reason, without the password', async () => {
     refusal = `No entry with ${password}, not today.`;
     const { status, data, text } = await admin('POST', path);
     expect(status).toBe(200);
@@ -82,13 +82,13 @@ describe('a test mail', () => {
     expect(await eventsOf()).toHaveLength(1);
   });
 
-  it('is 409 where no mail server is configured, and leaves no event', async () => {
+  it('is refused with 409 if no mail server is configured, and records no event', async () => {
     const there = await adminClient(withoutMail().url);
     expect(await there('POST', path)).toMatchObject({ status: 409, error: { code: 'conflict' } });
     expect(await eventsOf()).toEqual([]);
   });
 
-  it('is 429 for the sixth of a person within ten minutes, also at the same time', async () => {
+  it('is refused with 429 from the sixth of a user within ten minutes, also for requests at the same time', async () => {
     const there = await adminClient(replica().url);
     const answers = await Promise.all(
       [admin, there, admin, there, admin, there, admin].map((each) => each('POST', path)),

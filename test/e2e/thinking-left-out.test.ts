@@ -24,7 +24,7 @@ const answers = {
 
 const thinking = { type: 'enabled', budget_tokens: 2048 };
 
-/** A tool loop of each family, without the thinking that came before the call; the result is as long as is asked. */
+/** A tool loop of each family, without the thinking before the call, and with this tool result. */
 const loops = {
   chat_completions: (result: string): object => ({
     thinking,
@@ -66,7 +66,7 @@ describe.each(models.map(({ id }) => [id]))('manual thinking without its signed 
     ['chat_completions', 'large', 'd'.repeat(maxEventLoopBodyBytes)],
     ['messages', 'small', 'done'],
     ['messages', 'large', 'd'.repeat(maxEventLoopBodyBytes)],
-  ] as const)('is left out of one call of %s, and the row says so: %s', async (family, _, result) => {
+  ] as const)('is omitted from one call of %s, and the log row records it: %s', async (family, _, result) => {
     const answer = await request(model, family, loops[family](result));
     expect(answer.status).toBe(200);
     expect(
@@ -79,7 +79,7 @@ describe.each(models.map(({ id }) => [id]))('manual thinking without its signed 
     expect(answer.after.logs).toMatchObject([{ metadata_json: metadata }]);
   });
 
-  it('goes along in the next call that can have it', async () => {
+  it('is sent in the next call without a tool loop', async () => {
     const { thinking: asked, max_tokens } = loops.messages('') as Record<string, unknown>;
     const answer = await request(model, 'messages', { thinking: asked, max_tokens });
     expect(answer.status).toBe(200);

@@ -34,7 +34,7 @@ let callers = selfSigned();
 let upstream: SimulatedUpstream;
 let gateway: TestGateway;
 let folder = '';
-/** A connection that says nothing, from the start of the gateway to its end; the tests run meanwhile. */
+/** A silent connection, from the start of the gateway until it is closed; the tests run meanwhile. */
 let silence: Promise<{ readonly ms: number }>;
 
 const at = (name: string): string => path.join(folder, name);
@@ -73,7 +73,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-/** A connection whose handshake is done. */
+/** A connection whose handshake is complete. */
 async function secured(url: string, options: ConnectionOptions): Promise<TLSSocket> {
   const { hostname, port } = new URL(url);
   const socket = connect({
@@ -87,7 +87,7 @@ async function secured(url: string, options: ConnectionOptions): Promise<TLSSock
   return socket;
 }
 
-/** Who a listener says that it is to whoever comes now; only `pair` is believed. */
+/** Whether a listener presents the certificate of `pair` to a new connection, which trusts no other. */
 async function isShown(url: string, { cert }: Pair): Promise<boolean> {
   const socket = await secured(url, { ca: cert }).catch(() => undefined);
   socket?.destroy();
@@ -129,7 +129,7 @@ function ask(
 const authorization = `Bearer ${key}`;
 
 describe('server.tls', () => {
-  it('callers are answered over https, with HTTP/1.1 and the certificate of the file', async () => {
+  it('answers clients over https, with HTTP/1.1 and the certificate of the file', async () => {
     expect(gateway.url).toMatch(/^https:/);
     const { status } = await ask(`${gateway.url}/v1/models`, callers.cert, { headers: { authorization } });
     expect(status).toBe(200);
@@ -138,7 +138,7 @@ describe('server.tls', () => {
     socket.destroy();
   });
 
-  it('min_version is the oldest that is spoken, TLS 1.2 unless given', async () => {
+  it('min_version is the oldest accepted version, TLS 1.2 by default', async () => {
     const old: ConnectionOptions = { maxVersion: 'TLSv1.2' };
     const older: ConnectionOptions = {
       minVersion: 'TLSv1.1',
@@ -156,7 +156,7 @@ describe('server.tls', () => {
     );
   });
 
-  it('admin_tls is the certificate of the other listener; who comes in there has a Secure cookie', async () => {
+  it('admin_tls is the certificate of the admin listener, which sets Secure cookies and refuses http origins', async () => {
     expect(await isShown(gateway.adminUrl, callers)).toBe(false);
     const { origin } = new URL(gateway.adminUrl);
     const login = `${origin}/api/v1/auth/login`;
@@ -166,7 +166,7 @@ describe('server.tls', () => {
     expect(await ask(login, admins.cert, { body: account, headers: foreign })).toMatchObject({ status: 403 });
   });
 
-  it('who does not speak TLS is let go, and nobody else notices', async () => {
+  it('closes a connection without TLS, and still serves other connections', async () => {
     const plain = gateway.url.replace('https', 'http');
     await expect(rawExchange(plain, { method: 'GET', path: '/healthz' })).rejects.toThrow();
     expect(await isShown(gateway.url, callers)).toBe(true);
@@ -174,7 +174,7 @@ describe('server.tls', () => {
 });
 
 describe('a certificate that changes', () => {
-  it('is shown at a reload to who comes then; connections that are there stay', async () => {
+  it('is presented to new connections after a reload; existing connections stay open', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: callers.cert });
     const here = async () => (await ask(`${gateway.url}/healthz`, '', { agent })).status;
     expect(await here()).toBe(200);
@@ -183,13 +183,13 @@ describe('a certificate that changes', () => {
     await gateway.take(config());
     expect(await isShown(gateway.url, callers)).toBe(false);
     expect(await isShown(gateway.url, next)).toBe(true);
-    // A new connection of this agent would not believe the new certificate.
+    // A new connection of this agent would not trust the new certificate.
     expect(await here()).toBe(200);
     agent.destroy();
     callers = next;
   });
 
-  it('is shown without a reload, too', async () => {
+  it('is also presented without a reload', async () => {
     const next = selfSigned();
     await write('callers', next);
     await eventually(async () => ((await isShown(gateway.url, next)) ? true : undefined), 30_000);
@@ -197,7 +197,7 @@ describe('a certificate that changes', () => {
     expect(await isShown(gateway.adminUrl, admins)).toBe(true);
   });
 
-  it('is refused where its key is another one: the old one stays, and the log says so', async () => {
+  it('is refused if its key does not match: the old one stays, and an error is logged', async () => {
     const next = selfSigned();
     await writeFile(at('callers.pem'), next.cert);
     await expect(gateway.take(config())).rejects.toThrow(
@@ -219,8 +219,8 @@ describe('a certificate that changes', () => {
   });
 });
 
-describe('who says nothing', () => {
-  it('has ten seconds for the handshake', async () => {
+describe('a silent connection', () => {
+  it('is closed after about ten seconds without a handshake', async () => {
     const { ms } = await silence;
     expect(ms).toBeGreaterThan(9000);
     expect(ms).toBeLessThan(20_000);
@@ -228,7 +228,7 @@ describe('who says nothing', () => {
 });
 
 describe('a certificate that cannot be used', () => {
-  it('stops a start, and check-config names the key', async () => {
+  it('prevents a start, and check-config names the key', async () => {
     const own = await makeTestFolder('tls-wrong');
     const tls = { cert_file: path.join(own, 'cert.pem'), key_file: path.join(own, 'cert.key') };
     await writeFile(tls.cert_file, callers.cert);
@@ -246,7 +246,7 @@ describe('a certificate that cannot be used', () => {
 });
 
 describe('gateway serve --workers 2 with TLS and two listeners', () => {
-  it('all serve both, and end in time, whoever is in the middle of a handshake', async () => {
+  it('listens on both with all workers, and stops within 8 seconds despite open handshakes', async () => {
     const file = at('workers.yaml');
     await writeFile(file, stringify(config()));
     const serving = startCommand(['serve', '--workers', '2'], {

@@ -4,7 +4,7 @@ import type { queries, TestGateway } from '../support/gateway.ts';
 type Query = ReturnType<typeof queries>;
 type Row = Record<string, unknown>;
 
-/** Everything that requests with one `x-request-id` have left in the database. */
+/** All rows in the database of requests with one `x-request-id`. */
 export interface Trace {
   readonly logs: readonly Row[];
   readonly attempts: readonly Row[];
@@ -46,11 +46,11 @@ export const outcomesOf = (
     .filter(({ message, fields }) => message === 'request' && fields['request_id'] === requestId)
     .map(({ fields }) => fields);
 
-/** Waits until a request is over, for one whose caller is not told: its outcome is the last thing it leaves. */
+/** Waits for the end of a request whose client sees no end: its outcome is its last record. */
 export const whenOver = (gateway: Pick<TestGateway, 'log'>, requestId: string): Promise<object> =>
   eventually(() => outcomesOf(gateway, requestId)[0]);
 
-/** Reads the traces of such requests, each once it is over. */
+/** Reads the traces of such requests, each after its end. */
 export const finalTracesIn =
   (query: Query, gateway: () => Pick<TestGateway, 'log'>) =>
   async (requestId: string): Promise<Trace> => {
@@ -58,7 +58,7 @@ export const finalTracesIn =
     return tracesIn(query)(requestId);
   };
 
-/** Asks again until there is an answer: for what happens after a caller has gone. */
+/** Retries until there is a result: for what happens after a client disconnect. */
 export async function eventually<A>(
   ask: () => A | undefined | Promise<A | undefined>,
   withinMs = 20_000,

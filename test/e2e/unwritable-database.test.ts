@@ -79,7 +79,7 @@ async function readOnly(on: boolean): Promise<void> {
       `alter database ${name} ${on ? 'set' : 'reset'} default_transaction_read_only ${on ? '= on' : ''}`,
     );
   });
-  // It is in force for new sessions.
+  // It applies to new sessions only.
   proxy.cut();
 }
 
@@ -97,7 +97,7 @@ const ways = [
     end: async () => void (await query('drop function full_disk() cascade')),
   },
   {
-    what: 'that only reads',
+    what: 'that is read-only',
     reason: 'the database is read-only',
     begin: () => readOnly(true),
     end: () => readOnly(false),
@@ -105,7 +105,7 @@ const ways = [
 ] as const;
 
 describe.each(ways)('a database $what', ({ reason, begin, end }) => {
-  it('is named by /readyz, and no owner with a hard limit reaches the upstream to be refused afterwards', async () => {
+  it('is reported by /readyz, and owners with a hard limit are refused before the upstream', async () => {
     expect((await ready()).status).toBe(200);
     expect((await ask('hard')).status).toBe(200);
     await begin();
@@ -120,7 +120,7 @@ describe.each(ways)('a database $what', ({ reason, begin, end }) => {
         expect(JSON.parse(refused.body)).toMatchObject({ error: { code: 'store_unavailable' } });
       }
       expect(upstream.requests()).toBe(before);
-      // Others complete: their records wait in the journal.
+      // Requests of other owners complete: their records wait in the journal.
       expect((await ask('free')).status).toBe(200);
     } finally {
       await end();
@@ -137,7 +137,7 @@ describe.each(ways)('a database $what', ({ reason, begin, end }) => {
 });
 
 describe('a request id whose request ended in a 503 because the database was lost', () => {
-  it('is no duplicate: it may be asked for again once the database is back', async () => {
+  it('is accepted again, and not as a duplicate, once the database is available', async () => {
     const requestId = randomUUID();
     const first = ask('hard', { model: 'held', requestId });
     const call = await held.next();

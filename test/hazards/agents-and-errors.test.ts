@@ -10,8 +10,8 @@ const refusal = (status: number, headers: Readonly<Record<string, string>> = {})
     { status, headers: { 'content-type': 'application/json', ...headers } },
   );
 
-describe('a fault that another gateway shipped, and this one does not have', () => {
-  describe('hazard 60: /v1/messages errors come back in the OpenAI envelope', () => {
+describe('faults of other gateways that this gateway does not have', () => {
+  describe('hazard 60: /v1/messages errors have the OpenAI envelope', () => {
     const envelope = (requestId: string, type: string, code: string) => ({
       type: 'error',
       error: { type, message: expect.stringMatching(/\S/), details: { error_code: code } },
@@ -22,11 +22,11 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       ['no key', { key: undefined }, 401, 'authentication_error', 'missing_api_key'],
       ['a wrong key', { key: 'gwk_no.no' }, 401, 'authentication_error', 'invalid_api_key'],
       ['an unknown model', { body: { model: 'nope' } }, 404, 'not_found_error', 'model_not_found'],
-      ['a bad field', { body: { max_tokens: 'many' } }, 400, 'invalid_request_error', 'invalid_request'],
+      ['an invalid field', { body: { max_tokens: 'many' } }, 400, 'invalid_request_error', 'invalid_request'],
       ['an unknown path', { path: '/v1/messages/batches' }, 404, 'not_found_error', 'not_found'],
-      ['no count', { path: '/v1/messages/count_tokens' }, 404, 'not_found_error', 'not_supported'],
-      ['the upstream refuses', {}, 429, 'rate_limit_error', 'upstream_error'],
-    ] as const)('%s', async (_, asked, status, type, code) => {
+      ['a token count', { path: '/v1/messages/count_tokens' }, 404, 'not_found_error', 'not_supported'],
+      ['an upstream refusal', {}, 429, 'rate_limit_error', 'upstream_error'],
+    ] as const)('%s causes an error in the messages envelope', async (_, asked, status, type, code) => {
       for (const stream of [true, false]) {
         const answer = await ask(messages, refusal(429), { stream, ...asked });
         expect(answer.status).toBe(status);
@@ -35,7 +35,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  it('hazard 61: newer agents reject streams whose message_start.usage lacks fields', async () => {
+  it('hazard 61: newer agents reject streams whose message_start.usage lacks fields; here it has all of them', async () => {
     const answer = await ask(messages, streamed(wholeStream(chat)));
     const [start] = payloadsOf(answer);
     expect(start).toMatchObject({ type: 'message_start' });
@@ -59,7 +59,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  it('hazard 62: every `anthropic-beta` is forwarded, and upstreams answer "invalid beta flag"', async () => {
+  it('hazard 62: every `anthropic-beta` is forwarded, and upstreams answer "invalid beta flag"; here a chat upstream gets none', async () => {
     const headers = {
       'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14,nobody-knows-2030-01-01',
       'anthropic-version': '2023-06-01',
@@ -90,7 +90,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     expect(answer.upstream?.path).toBe('/v1/chat/completions');
   });
 
-  describe('hazard 63: `Retry-After` from an upstream 429 dropped; agents then loop', () => {
+  describe('hazard 63: `Retry-After` of an upstream 429 is dropped, and agents loop; here limit headers are forwarded', () => {
     it.each(talks.map((talk) => [talk.operation, talk] as const))('%s', async (_, talk) => {
       const limits = {
         'retry-after': '17',
@@ -112,11 +112,11 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 64: the upstream’s error body leaks untranslated', () => {
+  describe('hazard 64: the upstream’s error body leaks untranslated; here only its message is forwarded', () => {
     const inside = 'arn:aws:bedrock:us-east-1:123456789012:inference-profile/secret';
     it.each([
       [
-        'JSON of another make',
+        'JSON of another format',
         'application/json',
         JSON.stringify({ __type: 'ValidationException', resource: inside }),
       ],

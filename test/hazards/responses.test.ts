@@ -3,7 +3,7 @@ import { scene, streamed, whole } from '../e2e/scene.ts';
 import { responses, talks, wholeStream } from '../e2e/talk.ts';
 import { basicConfig } from '../support/gateway.ts';
 
-/** `fast` has two providers of one kind, and a third that a lower number puts first. */
+/** `many` has two routes of one priority, and a third that comes first because its number is lower. */
 const { ask } = scene((url, key) => {
   const auth = { mode: 'none' };
   const at = (place: string) => ({ id: place, type: 'compat', base_url: `${url}/${place}`, auth });
@@ -30,21 +30,21 @@ const delta =
 const completed =
   '{"response":{"id":"r","object":"response","status":"completed","usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3},"output":[]},"type":"response.completed"}';
 
-describe('a fault that another gateway shipped, and this one does not have', () => {
-  describe('hazard 58: missing output_item.added, sequence_number or indexes break agents: events pass byte for byte', () => {
+describe('faults of other gateways that this gateway does not have', () => {
+  describe('hazard 58: missing output_item.added, sequence_number or indexes break agents; here events pass byte for byte', () => {
     it.each([
-      ['as they are usually spelled', wholeStream(responses)],
+      ['in the usual spelling', wholeStream(responses)],
       [
-        'an event of an unknown type, gaps in the numbers, odd digits and blanks',
+        'with an unknown event type, gaps in the numbers, unusual digits and spaces',
         `event: response.vendor.thing\ndata: { "type" : "response.vendor.thing" , "sequence_number":7}\n\nevent: response.output_text.delta\ndata: ${delta}\n\nevent: response.completed\ndata: ${completed}\n\n`,
       ],
       [
-        'data before event, keys sorted',
+        'with `data` before `event`, and sorted keys',
         `data: ${delta}\nevent: response.output_text.delta\n\ndata: ${completed}\nevent: response.completed\n\n`,
       ],
-      ['no event lines', `data: ${delta}\n\ndata: ${completed}\n\n`],
+      ['without event lines', `data: ${delta}\n\ndata: ${completed}\n\n`],
       [
-        'CRLF',
+        'with CRLF',
         `event: response.output_text.delta\r\ndata: ${delta}\r\n\r\nevent: response.completed\r\ndata: ${completed}\r\n\r\n`,
       ],
     ])('%s', async (_, body) => {
@@ -53,7 +53,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expect(answer.after.outcomes).toEqual([expect.objectContaining({ outcome: 'success' })]);
     });
 
-    it('a whole response passes byte for byte too', async () => {
+    it('a non-streamed response passes byte for byte too', async () => {
       const body = `{ "id":"r","object":"response","status":"completed","output":[],"n":9007199254740993,\n "usage":null}`;
       const answer = await ask(responses, whole(body), { stream: false });
       expect(answer.text).toBe(body);
@@ -61,7 +61,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
   });
 
   describe('hazard 59: encrypted reasoning fails when the follow-up lands on another upstream', () => {
-    it('the route of a model is the same for every request that needs the same of it', async () => {
+    it('all requests for a model that need the same capabilities have the same route', async () => {
       const paths = new Set<string | undefined>();
       for (let turn = 0; turn < 20; turn += 1) {
         for (const talk of talks) {
@@ -73,7 +73,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expect([...paths]).toEqual(['/v1/first']);
     });
 
-    it('and so it is when a failure came in between: never a second route', async () => {
+    it('a failed request is not retried on a second route, and the next one has the same route', async () => {
       const asked = { stream: false, body: { model: 'many' } };
       const failed = await ask(responses, whole({ error: { message: 'Down.' } }, { status: 503 }), asked);
       expect([failed.status, failed.upstream?.path]).toEqual([503, '/v1/first/responses']);
@@ -81,7 +81,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expect([next.status, next.upstream?.path]).toEqual([200, '/v1/first/responses']);
     });
 
-    it('what another request needs does not move it', async () => {
+    it('a request that needs another capability does not change the route of the next one', async () => {
       const tools = [{ type: 'function', name: 'f', parameters: {} }];
       const body = { model: 'many', tools };
       const withTools = await ask(responses, whole(responses.upstream.whole), { stream: false, body });

@@ -25,7 +25,7 @@ const spokenAsChat = [chat, messages];
 
 const begun = ({ upstream: { begin, piece } }: Talk): string => begin + piece;
 
-/** An answer, or a piece of one, that tells its failure in its choice. */
+/** An answer, or a chunk of one, with an error in its choice. */
 const failedChoice = {
   choices: [
     {
@@ -38,12 +38,12 @@ const failedChoice = {
   ],
 };
 
-/** A stream whose text is the one given. */
+/** A stream with the given text. */
 const saying = (talk: Talk, text: string): string =>
   wholeStream(talk).replace('"piece"', JSON.stringify(text));
 
-describe('a fault that another gateway shipped, and this one does not have', () => {
-  describe('hazard 36: upstream dies, client gets an empty chunk and a clean `[DONE]`', () => {
+describe('faults of other gateways that this gateway does not have', () => {
+  describe('hazard 36: upstream dies, client gets an empty chunk and a clean `[DONE]`; here the stream ends with an error', () => {
     it.each(every())('%s', async (_, talk) => {
       for (const kind of ['break', 'reset'] as const) {
         const answer = await ask(talk, streamed(begun(talk), { ending: { kind } }));
@@ -53,48 +53,48 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 37: after the fix, an upstream that closes without a marker is rejected', () => {
+  describe('hazard 37: an upstream that finishes, but closes without a marker, is rejected; here the stream is complete', () => {
     it.each(every())('%s', async (_, talk) => {
       const { finish, usage } = talk.upstream;
       const marked = await ask(talk, streamed(begun(talk) + finish + usage));
       expectCompleteStream(talk, marked, priced);
-      // A connection that breaks after the end of the answer is no worse than one that closes.
+      // A connection reset after the end of the answer is treated like a close.
       const reset = await ask(talk, streamed(begun(talk) + finish + usage, { ending: { kind: 'reset' } }));
       expectCompleteStream(talk, reset, priced);
     });
 
-    it.each(every(spokenAsChat))('without usage either, or with `[DONE]` alone: %s', async (_, talk) => {
+    it.each(every(spokenAsChat))('also without usage, or with only `[DONE]`: %s', async (_, talk) => {
       const { finish, done } = talk.upstream;
       expectCompleteStream(talk, await ask(talk, streamed(begun(talk) + finish)), usageMissing);
       expectCompleteStream(talk, await ask(talk, streamed(begun(talk) + done)), usageMissing);
     });
   });
 
-  describe('hazard 38: failure after 200 becomes a well-formed empty message; agents return "" silently; no spend row', () => {
+  describe('hazard 38: failure after 200 becomes a well-formed empty message; agents return "" silently; no spend row; here it is an error', () => {
     it.each([
-      ['nothing comes', ''],
-      ['an error comes first', chat.upstream.error],
-      ['an error comes after the role', chat.upstream.begin + chat.upstream.error],
-      ['garbage comes first', 'data: {"id":\n\n'],
-      ['the role comes, and then the end', chat.upstream.begin],
-      ['a choice says that it failed', `${begun(chat)}data: ${JSON.stringify(failedChoice)}\n\n`],
-      ['the finish reason says so', chat.upstream.begin + chat.upstream.finish.replace('"stop"', '"error"')],
+      ['an empty body', ''],
+      ['an error first', chat.upstream.error],
+      ['an error after the role', chat.upstream.begin + chat.upstream.error],
+      ['malformed data first', 'data: {"id":\n\n'],
+      ['the end after the role', chat.upstream.begin],
+      ['a choice with an error', `${begun(chat)}data: ${JSON.stringify(failedChoice)}\n\n`],
+      ['the finish reason `error`', chat.upstream.begin + chat.upstream.finish.replace('"stop"', '"error"')],
     ])('streamed: %s', async (_, body) => {
       expectFailedStream(messages, await ask(messages, streamed(body)));
     });
 
     it.each([
       ['an error', { error: { message: 'No.' } }],
-      ['nothing', {}],
-      ['no choices', { id: 'c1', object: 'chat.completion', error: { message: 'No.' }, choices: [] }],
-      ['no choices, and no error', { id: 'c1', object: 'chat.completion', choices: [] }],
-      ['a choice that failed', failedChoice],
-    ])('whole: %s under 200', async (_, body) => {
+      ['an empty object', {}],
+      ['error, no choices', { id: 'c1', object: 'chat.completion', error: { message: 'No.' }, choices: [] }],
+      ['no choices and no error', { id: 'c1', object: 'chat.completion', choices: [] }],
+      ['a choice with an error', failedChoice],
+    ])('non-streamed with status 200: %s', async (_, body) => {
       const answer = await ask(messages, whole(body), { stream: false });
       expectRefused(messages, answer, 502, 'provider_error');
     });
 
-    it('usage that was seen before the failure, and its cost, stay on the log row', async () => {
+    it('usage seen before the failure, and its cost, are on the log row', async () => {
       const { usage, error } = chat.upstream;
       const answer = await ask(messages, streamed(begun(chat) + usage + error));
       expectFailedStream(messages, answer);
@@ -106,7 +106,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 39: the upstream rejects the request at once, the stream path swallows it, client waits for ever', () => {
+  describe('hazard 39: the upstream rejects the request at once, and the client waits for ever; here it gets the error', () => {
     it.each(every())('%s', async (_, talk) => {
       const refusal = whole({ error: { message: 'No such thing.' } }, { status: 400 });
       const { value: answer, ms } = await timed(() => ask(talk, refusal));
@@ -119,14 +119,14 @@ describe('a fault that another gateway shipped, and this one does not have', () 
   describe('hazard 40: max_tokens truncation loses the end of the stream, or is reported as completed', () => {
     const cutOff = chat.upstream.finish.replace('"stop"', '"length"');
 
-    it('chat_completions: the finish reason passes', async () => {
+    it('chat_completions: the finish reason `length` is forwarded, and the stream is complete', async () => {
       const { usage, done } = chat.upstream;
       const answer = await ask(chat, streamed(begun(chat) + cutOff + usage + done));
       expect(answer.text).toContain('"finish_reason":"length"');
       expectCompleteStream(chat, answer, priced);
     });
 
-    it('messages: message_delta says max_tokens, and message_stop follows', async () => {
+    it('messages: `message_delta` has `max_tokens`, and `message_stop` follows', async () => {
       const { usage, done } = chat.upstream;
       const answer = await ask(messages, streamed(begun(chat) + cutOff + usage + done));
       expectCompleteStream(messages, answer, priced);
@@ -137,7 +137,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       });
     });
 
-    it('responses: incomplete is a successful terminal of its own, with its usage', async () => {
+    it('responses: `response.incomplete` is forwarded as an end, with a priced ledger row', async () => {
       const incomplete = responses.upstream.usage
         .replaceAll('response.completed', 'response.incomplete')
         .replace('"status":"completed"', '"status":"incomplete"');
@@ -147,7 +147,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 41: terminal error frame after response.failed dropped', () => {
+  describe('hazard 41: the error frame after response.failed is dropped', () => {
     const failed = responses.upstream.usage
       .replaceAll('response.completed', 'response.failed')
       .replace('"status":"completed"', '"status":"failed"')
@@ -157,7 +157,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     it.each([
       ['response.failed, then error', failed + error],
       ['error, then response.failed', error + failed],
-    ])('%s: both pass as they came, as one failure', async (_, failure) => {
+    ])('%s: both are forwarded unchanged, and logged as one failure', async (_, failure) => {
       const answer = await ask(responses, streamed(begun(responses) + failure));
       expect(answer.text).toBe(begun(responses) + failure);
       expect(answer.after.logs).toEqual([expect.objectContaining({ error_code: 'upstream_error' })]);
@@ -166,7 +166,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 42: mid-stream failure ends in bare `[DONE]` or silent close', () => {
+  describe('hazard 42: mid-stream failure ends in bare `[DONE]` or silent close; here it ends with one error', () => {
     it.each(every())('%s', async (_, talk) => {
       const { error } = talk.upstream;
       for (const after of ['', 'data: [DONE]\n\n']) {
@@ -190,7 +190,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       return `: ping\n\n:\n\n: OPENROUTER PROCESSING\n\nretry: 5\n\nid: 7\n\n\n\n${frames}`;
     };
 
-    it.each(every())('comments, empty choices and `[DONE]` are passed over: %s', async (_, talk) => {
+    it.each(every())('comments, empty choices and a second `[DONE]` are ignored: %s', async (_, talk) => {
       const { begin, piece, finish, usage, done } = talk.upstream;
       const body = [begin, piece, finish, usage, done].map((each) => odd(talk) + each).join('');
       const answer = await ask(talk, streamed(`${body}${odd(talk)}data: [DONE]\n\n`));
@@ -198,7 +198,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expectCompleteStream(talk, answer, priced);
     });
 
-    it.each(every())('an event of the name `error` is a failure: %s', async (_, talk) => {
+    it.each(every())('an event named `error` is a failure: %s', async (_, talk) => {
       const error = 'event: error\ndata: {"error":{"message":"fell over"}}\n\n';
       const answer = await ask(talk, streamed(begun(talk) + error));
       expectFailedStream(talk, answer, { told: talk === responses });
@@ -206,9 +206,9 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 45: one undecodable frame stalls the stream for ever; truncated last frame accepted as a normal end', () => {
+  describe('hazard 45: an undecodable frame stalls the stream for ever; a truncated last frame is accepted as a normal end', () => {
     it.each(every())(
-      'undecodable: the stream ends with an error at once, whatever comes: %s',
+      'undecodable frame: the stream ends with an error at once, and the upstream is aborted: %s',
       async (_, talk) => {
         const aborted = upstream().aborted();
         const body = `${begun(talk)}data: {"undecodable\n\n`;
@@ -219,7 +219,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       },
     );
 
-    it.each(every())('truncated: an error, and never the end that was under way: %s', async (_, talk) => {
+    it.each(every())('truncated last frame: an error, and no complete stream: %s', async (_, talk) => {
       const last = talk === responses ? talk.upstream.usage : talk.upstream.finish;
       for (const cut of [1, 20, last.length - 1]) {
         const answer = await ask(talk, streamed(begun(talk) + last.slice(0, cut)));
@@ -228,7 +228,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 46: UTF-8 character split between chunks becomes U+FFFD or aborts the stream', () => {
+  describe('hazard 46: UTF-8 character split between chunks becomes U+FFFD or aborts the stream; here it is intact', () => {
     const text = 'Grüße, 日本語, 👩‍👩‍👧 and \u0000-free';
 
     it.each(every())('%s', async (_, talk) => {
@@ -239,8 +239,8 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 47: streaming silently buffered; response_payload_too_large on streams', () => {
-    it.each(every())('what has come is passed on while the rest is still to come: %s', async (_, talk) => {
+  describe('hazard 47: streams are silently buffered, or refused with response_payload_too_large', () => {
+    it.each(every())('the first events are forwarded before the stream ends: %s', async (_, talk) => {
       const { response } = await open(talk, streamed(begun(talk), { ending: { kind: 'hang' } }));
       let text = '';
       for await (const bytes of response.body!) {
@@ -250,7 +250,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expect(text).toContain('piece');
     });
 
-    it.each(every())('a stream may be larger than any whole answer: %s', async (_, talk) => {
+    it.each(every())('a stream of 66 MiB is forwarded to its end: %s', async (_, talk) => {
       const { begin, piece, finish, usage, done } = talk.upstream;
       const mebibyte = piece.replace('piece', 'x'.repeat(1024 * 1024));
       const body = Buffer.concat([
@@ -270,13 +270,13 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 48: OpenAI `[DONE]` emitted inside a messages stream', () => {
+  describe('hazard 48: OpenAI `[DONE]` is sent inside a messages stream', () => {
     it.each([
       ['that is complete', wholeStream(chat)],
-      ['that is complete, and ends twice', `${wholeStream(chat)}data: [DONE]\n\n`],
-      ['that is not', begun(chat)],
-      ['that fails, and ends', `${begun(chat)}${chat.upstream.error}data: [DONE]\n\n`],
-    ])('a stream %s has none', async (_, body) => {
+      ['that is complete, with a second `[DONE]`', `${wholeStream(chat)}data: [DONE]\n\n`],
+      ['without an end', begun(chat)],
+      ['that fails, with a `[DONE]`', `${begun(chat)}${chat.upstream.error}data: [DONE]\n\n`],
+    ])('a stream %s has no `[DONE]`, and ends with `message_stop` or `error`', async (_, body) => {
       const answer = await ask(messages, streamed(body));
       expect(answer.status).toBe(200);
       expect(answer.text).not.toContain('DONE');
@@ -285,7 +285,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
   });
 
   describe('hazard 49: idle proxies cut silent reasoning streams', () => {
-    it('a stream is never silent for longer than server.stream_keepalive_secs', async () => {
+    it('a stream that is silent for server.stream_keepalive_secs receives a keep-alive, and completes', async () => {
       await Promise.all(
         talks.map(async (talk) => {
           const silence = { cuts: { kind: 'at', offsets: [begun(talk).length] }, pauseMs: 1_400 } as const;

@@ -23,7 +23,7 @@ const callDelta = (call: object, finish: string | null = null): string =>
     choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: finish }],
   })}\n\n`;
 
-/** A streamed chat answer with one call; `finish` is what the upstream says at the end. */
+/** A streamed chat answer with one call; `finish` is the upstream's finish reason. */
 const calling = (id: string, name: string, finish = 'tool_calls'): string =>
   chat.upstream.begin +
   callDelta({ id, type: 'function', function: { name, arguments: '' } }) +
@@ -62,9 +62,9 @@ const chatTool = (name: string, parameters: unknown) => ({
 const messagesTool = (name: string, input_schema: unknown) => ({ name, input_schema });
 const schema = { type: 'object', properties: null };
 
-describe('a fault that another gateway shipped, and this one does not have', () => {
-  describe('hazard 50: tool ids over 64 characters or with odd ones in them are rejected, or truncated', () => {
-    it('chat_completions: ids pass as they are, both ways', async () => {
+describe('faults of other gateways that this gateway does not have', () => {
+  describe('hazard 50: tool ids over 64 characters, or with unusual characters, are rejected or truncated', () => {
+    it('chat_completions: ids are unchanged in both directions', async () => {
       const answer = await ask(chat, streamed(calling(longId, 'weather')));
       expect(answer.text).toContain(JSON.stringify(longId));
       expectCompleteStream(chat, answer, priced);
@@ -84,7 +84,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
 
     it.each([true, false])(
-      'messages: ids come back unchanged, on both sides of the pair (stream: %p)',
+      'messages: ids are unchanged in the answer, and upstream on both sides of the pair (stream: %p)',
       async (stream) => {
         const replay = stream ? streamed(calling(longId, 'weather')) : whole(called(longId, 'weather'));
         const answer = await ask(messages, replay, { stream });
@@ -107,7 +107,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       },
     );
 
-    it('responses: foreign ids become bounded ones, the same on both sides of the pair, none by truncation', async () => {
+    it('responses: foreign ids become ids of fixed length, equal within a pair, different if only their ends differ', async () => {
       const twin = `${longId}!`;
       const input = [longId, twin].flatMap((id) => [
         { type: 'function_call', id, call_id: id, name: 'weather', arguments: '{}' },
@@ -131,7 +131,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
   });
 
   describe('hazard 51: tool names over 64 characters, and a tool schema with `properties: null`, are rejected', () => {
-    it('chat_completions', async () => {
+    it('chat_completions: the tools are sent unchanged, and the answer has the long name', async () => {
       const tools = [chatTool(longName, schema)];
       const answer = await ask(chat, streamed(calling('call_1', longName)), { body: { tools } });
       expect(answer.upstream?.body['tools']).toEqual(tools);
@@ -139,7 +139,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expectCompleteStream(chat, answer, priced);
     });
 
-    it('messages', async () => {
+    it('messages: the long name is kept, and `properties: null` is sent as an empty object', async () => {
       const tools = [messagesTool(longName, schema)];
       const answer = await ask(messages, streamed(calling('call_1', longName)), { body: { tools } });
       expect(answer.upstream?.body['tools']).toEqual([chatTool(longName, { ...schema, properties: {} })]);
@@ -147,7 +147,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expectCompleteStream(messages, answer, priced);
     });
 
-    it('responses', async () => {
+    it('responses: the tools are sent unchanged', async () => {
       const tools = [{ type: 'function', name: longName, parameters: schema }];
       const answer = await ask(responses, whole(responses.upstream.whole), {
         stream: false,
@@ -158,14 +158,14 @@ describe('a fault that another gateway shipped, and this one does not have', () 
     });
   });
 
-  describe('hazard 52: the upstream says stop while tool calls are present; clients need the tool turn', () => {
-    it('messages, streamed: calls in an earlier chunk make it tool_use', async () => {
+  describe('hazard 52: the upstream reports `stop` although there are tool calls, and clients miss the tool turn', () => {
+    it('messages, streamed: calls in an earlier chunk make the stop reason `tool_use`', async () => {
       const answer = await ask(messages, streamed(calling('call_1', 'weather', 'stop')));
       expectCompleteStream(messages, answer, priced);
       expect(payloadsOf(answer).at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use' } });
     });
 
-    it('messages, whole', async () => {
+    it('messages, non-streamed: calls make the stop reason `tool_use`', async () => {
       const answer = await ask(messages, whole(called('call_1', 'weather', 'stop')), { stream: false });
       expect(json(answer.text)).toMatchObject({
         stop_reason: 'tool_use',
@@ -173,15 +173,15 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       });
     });
 
-    it('the tool call is counted all the same', async () => {
+    it('chat_completions: the tool call is counted on the log row', async () => {
       const answer = await ask(chat, streamed(calling('call_1', 'weather', 'stop')));
       expectCompleteStream(chat, answer, priced);
       expect(answer.after.logs[0]).toMatchObject({ invoked_tool_count: 1 });
     });
   });
 
-  describe('hazard 53: `tool_calls: []` with content makes the messages answer tool input instead of text', () => {
-    it('streamed', async () => {
+  describe('hazard 53: `tool_calls: []` beside content turns the messages answer into tool input instead of text', () => {
+    it('streamed: the answer is text, and ends with `end_turn`', async () => {
       const piece = chat.upstream.piece.replace('"content":"piece"', '"content":"piece","tool_calls":[]');
       const finish = chat.upstream.finish.replace('"delta":{}', '"delta":{"tool_calls":[]}');
       const { begin, done } = chat.upstream;
@@ -192,7 +192,7 @@ describe('a fault that another gateway shipped, and this one does not have', () 
       expect(payloadsOf(answer).at(-2)).toMatchObject({ delta: { stop_reason: 'end_turn' } });
     });
 
-    it('whole', async () => {
+    it('non-streamed: the answer is text, and ends with `end_turn`', async () => {
       const body = json(chat.upstream.whole);
       body.choices[0].message.tool_calls = [];
       const answer = await ask(messages, whole(body), { stream: false });

@@ -24,7 +24,7 @@ import {
 } from './generate-content-told.ts';
 
 describe('calls', () => {
-  it('STOP in a later chunk is `tool_calls` where calls came before it', () => {
+  it('STOP in a later chunk becomes `tool_calls` if calls came before it', () => {
     const events = [
       text('Look.'),
       call('f', { a: 1 }),
@@ -49,13 +49,13 @@ describe('calls', () => {
     ]);
   });
 
-  it('a first chunk with calls has no content', () => {
+  it('a first chunk with calls has `content: null`', () => {
     expect(stream([call('f')])[0]).toMatchObject({
       chunk: { choices: [{ delta: { role: 'assistant', content: null } }] },
     });
   });
 
-  it('arguments that come whole cost what printing them does, however many they are: the event loop waits', () => {
+  it('reading 100,000 complete arguments costs less than three times as much as printing them', () => {
     const args: JsonObject = Object.fromEntries(times(100_000, (index) => [`k${index}`, index]));
     const least = (work: () => unknown): number => Math.min(...times(5, () => costOf(work)));
     const reading = least(() =>
@@ -64,7 +64,7 @@ describe('calls', () => {
     expect(reading).toBeLessThan(3 * least(() => JSON.stringify(args)));
   });
 
-  it('arguments keep every digit, and an id of the upstream’s own stays', () => {
+  it('arguments keep every digit, and an id from the upstream is kept', () => {
     const event =
       '{"candidates":[{"content":{"parts":[{"functionCall":{"id":"x1","name":"f","args":{"n":9007199254740993}}}]},"finishReason":"STOP"}]}';
     expect(stream([event])[0]).toMatchObject({
@@ -76,18 +76,18 @@ describe('calls', () => {
     });
   });
 
-  it('STOP that is told before the calls is told again', () => {
+  it('a STOP before the calls is followed by a second finish reason, `tool_calls`', () => {
     expect(reasonsOf(stream([{ ...text('a') }, finish('STOP'), call('f'), finish('STOP')]))).toEqual([
       'stop',
       'tool_calls',
     ]);
   });
 
-  it('a reason that repeats is told once', () => {
+  it('a repeated finish reason is sent once', () => {
     expect(reasonsOf(stream([finish('STOP'), finish('STOP'), finish(1)]))).toEqual(['stop']);
   });
 
-  it('there are not too many of them', () => {
+  it('more than `maxTranslatedToolCalls` calls are a failure, and exactly as many are not', () => {
     const calls = (count: number) => [
       parts(...Array.from({ length: count }, () => ({ functionCall: { name: 'f' } }))),
       finish('STOP'),
@@ -99,7 +99,7 @@ describe('calls', () => {
   });
 });
 
-describe('arguments that are streamed', () => {
+describe('streamed arguments', () => {
   const piece = (jsonPath: string, value: object, more: object = { willContinue: true }) =>
     parts({ functionCall: { partialArgs: [{ jsonPath, ...value }], ...more } });
   const begin = parts({ functionCall: { name: 'f', willContinue: true } });
@@ -128,18 +128,18 @@ describe('arguments that are streamed', () => {
       { a: 'US' },
     ],
     [
-      'the last piece ends it',
+      'a piece without `willContinue` ends the call',
       [piece('$.a', { numberValue: 0.5 }), piece('$.b', { boolValue: false }, {})],
       { a: 0.5, b: false },
     ],
     [
-      'the next call ends it',
+      'the next call ends the call',
       [piece('$.a', { nullValue: 'NULL_VALUE' }), parts({ functionCall: { name: 'g' } })],
       { a: null },
     ],
-    ['the finish ends it', [piece('$.a', string('x'))], { a: 'x' }],
+    ['the finish reason ends the call', [piece('$.a', string('x'))], { a: 'x' }],
     [
-      'the last value of several that are not all texts',
+      'the last of several values applies if not all are strings',
       [
         piece('$.a', { numberValue: 1 }),
         piece('$.a', string('x')),
@@ -149,7 +149,7 @@ describe('arguments that are streamed', () => {
       { a: 'x', b: 1 },
     ],
     [
-      'objects in lists',
+      'objects in arrays',
       [
         piece('$.o[0].a', string('x')),
         piece('$.o[0].b', { numberValue: 1 }),
@@ -158,29 +158,29 @@ describe('arguments that are streamed', () => {
       { o: [{ a: 'x', b: 1 }, { a: 'y' }] },
     ],
     [
-      'names in quotes',
+      'quoted names',
       [piece("$['a.b']", string('x')), piece('$["c\\"d"][0]', string('y'), {})],
       { 'a.b': 'x', 'c"d': ['y'] },
     ],
     [
-      'a name that means something elsewhere',
+      'the name `__proto__`',
       [piece('$.__proto__.x', string('y'), {})],
       JSON.parse('{"__proto__":{"x":"y"}}') as object,
     ],
     [
-      'arguments that came whole beside them',
+      'complete arguments before streamed ones',
       [parts({ functionCall: { args: { a: 1 }, willContinue: true } }), piece('$.b', string('x'), {})],
       { a: 1, b: 'x' },
     ],
-    ['none at all', [parts({ functionCall: {} })], {}],
-  ])('%s', (_case, pieces, expected) => {
+    ['no arguments', [parts({ functionCall: {} })], {}],
+  ])('are joined into one JSON object: %s', (_case, pieces, expected) => {
     const events = stream([begin, ...pieces, finish('STOP')]);
     expect(callsIn(events)[0]).toEqual(['f', JSON.stringify(expected)]);
     expect(reasonsOf(events)).toEqual(['tool_calls']);
     expect(lastOf(events)).toEqual(done);
   });
 
-  it('a signature is told with the next piece of its call, once', () => {
+  it('a signature is sent once, with the next piece of its call', () => {
     const signature = { extra_content: { google: { thought_signature: 's' } } };
     const signing = (willContinue: boolean) =>
       parts({ functionCall: { partialArgs: [], willContinue }, thoughtSignature: 's' });
@@ -201,7 +201,7 @@ describe('arguments that are streamed', () => {
     expect(last[1]).toMatchObject(signature);
   });
 
-  it('the name is told at once, the arguments once they are complete', () => {
+  it('the name is sent immediately, the arguments when they are complete', () => {
     expect(stream([begin, piece('$.a', string('x')), parts({ functionCall: {} }), finish('STOP')])).toEqual([
       delta({
         role: 'assistant',
@@ -216,7 +216,7 @@ describe('arguments that are streamed', () => {
     ]);
   });
 
-  it('a whole answer may have them too', () => {
+  it('are accepted in a non-streamed answer too', () => {
     const told = generatedCompletion(
       textOf(parts({ functionCall: { name: 'f', partialArgs: [{ jsonPath: '$.n', numberValue: 2 }] } })),
       about,
@@ -226,18 +226,18 @@ describe('arguments that are streamed', () => {
   });
 
   it.each([
-    ['a list with a hole', piece('$.a[1]', string('x'))],
-    ['a path that is none', piece('a', string('x'))],
-    ['a path without a root', piece('x.a', string('x'))],
-    ['a path that is no text', parts({ functionCall: { partialArgs: [{ jsonPath: 7, stringValue: 'x' }] } })],
-    ['no piece', parts({ functionCall: { partialArgs: [null] } })],
-    ['a path to everything', piece('$..a', string('x'))],
-    ['the root', piece('$', string('x'))],
-    ['a list as an object', piece('$[0]', string('x'))],
-    ['no value', piece('$.a', {})],
-    ['an endless path', piece(`$${'.a'.repeat(maxJsonDepth + 1)}`, string('x'))],
+    ['an array with a hole', piece('$.a[1]', string('x'))],
+    ['a path without `$`', piece('a', string('x'))],
+    ['a path with a root other than `$`', piece('x.a', string('x'))],
+    ['a numeric path', parts({ functionCall: { partialArgs: [{ jsonPath: 7, stringValue: 'x' }] } })],
+    ['a null piece', parts({ functionCall: { partialArgs: [null] } })],
+    ['a path with `..`', piece('$..a', string('x'))],
+    ['the path of the root', piece('$', string('x'))],
+    ['an array as the arguments', piece('$[0]', string('x'))],
+    ['a piece without a value', piece('$.a', {})],
+    ['a path that is too deep', piece(`$${'.a'.repeat(maxJsonDepth + 1)}`, string('x'))],
     [
-      'a list that is an object, too',
+      'a value that is both an array and an object',
       parts({
         functionCall: {
           partialArgs: [
@@ -248,7 +248,7 @@ describe('arguments that are streamed', () => {
       }),
     ],
     [
-      'a text in which there is something',
+      'a string that has a member',
       parts({
         functionCall: {
           partialArgs: [
@@ -265,13 +265,13 @@ describe('arguments that are streamed', () => {
   });
 
   it.each([
-    ['texts', piece('$.a', string('x'.repeat(mebibyte)))],
+    ['strings', piece('$.a', string('x'.repeat(mebibyte)))],
     [
-      'arguments that come whole',
+      'complete arguments',
       parts({ functionCall: { args: { a: 'x'.repeat(mebibyte) }, willContinue: true } }),
     ],
     [
-      'pieces, however small',
+      'many small pieces',
       parts({
         functionCall: {
           partialArgs: Array.from({ length: 8192 }, () => ({ jsonPath: '$.a', numberValue: 1 })),
@@ -279,7 +279,7 @@ describe('arguments that are streamed', () => {
         },
       }),
     ],
-  ])('they are bounded while they wait: %s', (_case, large) => {
+  ])('are a failure if they are too large while incomplete: %s', (_case, large) => {
     const many = Array.from({ length: 5 }, () => large);
     expect(lastOf(stream([begin, ...many, finish('STOP')]))).toEqual(
       failure('The upstream sent arguments of a tool call that cannot be put together.'),

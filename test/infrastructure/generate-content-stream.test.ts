@@ -74,7 +74,7 @@ describe.each(framings)('a stream framed as %s', (framing) => {
     ]);
   });
 
-  it('goes on when something is said behind a finish reason, and not when sources are named there', () => {
+  it('is reopened by text, images, calls or another candidate after a finish reason, and not by sources', () => {
     const sources = { candidates: [{ groundingMetadata: { webSearchQueries: ['q'] } }] };
     const second = { candidates: [{ index: 1, content: { parts: [{ text: 'c' }] } }] };
     const goesOn = (...events: readonly object[]): readonly boolean[] =>
@@ -87,7 +87,7 @@ describe.each(framings)('a stream framed as %s', (framing) => {
       expect(goesOn(text('a'), finish('STOP'), parts(part), finish('STOP'))[2]).toBe(true);
   });
 
-  it('is under way again when a model that ran code goes on behind its finish reason, until the next one', () => {
+  it('of a model that ran code is reopened by content after its finish reason, and then fails without another one', () => {
     const result = parts({ codeExecutionResult: { outcome: 'OUTCOME_OK', output: '4' } });
     const thought = parts({ text: 'so', thought: true });
     const last = { candidates: [{ content: { parts: [{ text: 'It is 4.' }] }, finishReason: 'STOP' }] };
@@ -115,7 +115,7 @@ describe.each(framings)('a stream framed as %s', (framing) => {
     expect(lastOf(stream([...begun, signature], undefined, framing))).toEqual(done);
   });
 
-  it('the end of the bytes is the end of the stream: broken or not, once every candidate has finished', () => {
+  it('is complete at the end of its bytes, or when it breaks, if every candidate has finished, and fails otherwise', () => {
     const broken: Ending = { kind: 'fault', reason: 'It broke.' };
     expect(lastOf(stream([text('a'), finish('STOP')], broken, framing))).toEqual(done);
     expect(stream([text('a')], broken, framing).slice(1)).toEqual([failure('It broke.')]);
@@ -129,7 +129,7 @@ describe.each(framings)('a stream framed as %s', (framing) => {
 });
 
 describe('reasoning', () => {
-  it('is never placed in delta.content: it is kept under the platform’s metadata', () => {
+  it('is sent in the metadata of the platform, not in `delta.content`', () => {
     const thought = { text: 'hm', thought: true };
     const reasoning = (...of: readonly object[]) => ({
       provider_metadata: { cloud_a_platform: { reasoning: of } },
@@ -152,7 +152,7 @@ describe('reasoning', () => {
   });
 });
 
-it('an event that says nothing is no chunk, and nor is one without data', () => {
+it('an event without parts produces no chunk, and neither does one with blank data', () => {
   expect(stream([parts(), ' ', text('a'), finish('STOP')])).toEqual([
     delta({ role: 'assistant', content: 'a' }),
     finished('stop'),
@@ -175,17 +175,17 @@ it('images are numbered across events', () => {
   ]);
 });
 
-describe('blocked answers are a normal end', () => {
+describe('blocked answers end normally', () => {
   it.each([
     [
-      'a prompt that was blocked',
+      'a blocked prompt',
       { promptFeedback: { blockReason: 'MODEL_ARMOR' }, usageMetadata: { trafficType: 'ON_DEMAND' } },
       { block_reason: 'MODEL_ARMOR' },
     ],
     ['a candidate without content', finish('MODEL_ARMOR'), { stop_reason: 'MODEL_ARMOR' }],
-    ['content that is empty', finish('SAFETY', { content: {} }), { stop_reason: 'SAFETY' }],
+    ['empty content', finish('SAFETY', { content: {} }), { stop_reason: 'SAFETY' }],
     ['content without parts', finish('SPII', { content: { role: 'model' } }), { stop_reason: 'SPII' }],
-  ])('%s', (_case, event, own) => {
+  ])('%s ends with `content_filter`', (_case, event, own) => {
     expect(stream([event])).toEqual([
       delta({ role: 'assistant', content: '' }),
       finishedFor('content_filter', own),
@@ -193,7 +193,7 @@ describe('blocked answers are a normal end', () => {
     ]);
   });
 
-  it('what the platform says of it is a refusal, sanitised', () => {
+  it('the message of the platform for a block becomes a sanitised `refusal`, and is omitted for STOP', () => {
     expect(
       stream([{ promptFeedback: { blockReason: 'OTHER', blockReasonMessage: 'A secret.' } }])[0],
     ).toEqual(delta({ role: 'assistant', content: '', refusal: 'A ***.' }));
@@ -208,7 +208,7 @@ describe('blocked answers are a normal end', () => {
     ]);
   });
 
-  it('a block is told at the end, and where no candidate has finished alone', () => {
+  it('a blocked prompt is reported at the end, and only if no candidate has finished', () => {
     const blocked = { promptFeedback: { blockReason: 'OTHER', blockReasonMessage: 'No.' } };
     const withheld = finishedFor('content_filter', { block_reason: 'OTHER' });
     const refused = [delta({ refusal: 'No.' }), withheld, done];
@@ -223,7 +223,7 @@ describe('blocked answers are a normal end', () => {
     expect(lastOf(stream([blocked, other]))).toMatchObject({ kind: 'failed' });
   });
 
-  it.each(noBlocks)('the reason %j is no block', (blockReason) => {
+  it.each(noBlocks)('the block reason %j does not count as a block', (blockReason) => {
     const feedback = { promptFeedback: { blockReason } };
     expect(stream([feedback])).toEqual([
       failure('The upstream ended its stream before the answer was complete.'),
@@ -231,7 +231,7 @@ describe('blocked answers are a normal end', () => {
     expect(stream([feedback, text('a'), finish('STOP')])).toHaveLength(3);
   });
 
-  it('what is withheld after text is cut off there', () => {
+  it('an answer that is withheld after some text keeps that text', () => {
     expect(stream([text('a'), finish('RECITATION')])).toEqual([
       delta({ role: 'assistant', content: 'a' }),
       finishedFor('content_filter', { stop_reason: 'RECITATION' }),
@@ -239,13 +239,13 @@ describe('blocked answers are a normal end', () => {
     ]);
   });
 
-  it('ratings of a prompt that was not blocked end nothing', () => {
+  it('safety ratings of a prompt that was not blocked do not end the stream', () => {
     expect(stream([{ promptFeedback: { safetyRatings: [] } }, text('a'), finish('STOP')])).toHaveLength(3);
   });
 });
 
 describe('usage', () => {
-  it('the last one counts, never a sum, and what is no count leaves it', () => {
+  it('is the last one reported, not a sum, and metadata without counts does not replace it', () => {
     const events = [
       { ...text('a'), ...usage(3, 1) },
       { ...finish('STOP'), ...usage(3, 9) },
@@ -254,14 +254,14 @@ describe('usage', () => {
     expect(stream(events).slice(-2)).toEqual([used(3, 9), done]);
   });
 
-  it('there is no usage chunk without one', () => {
+  it('has no chunk if the upstream reports no counts', () => {
     expect(stream([text('a'), { ...finish('STOP'), usageMetadata: {} }]).slice(-2)).toEqual([
       finished('stop'),
       done,
     ]);
   });
 
-  it('what was used until a failure is told with it', () => {
+  it('that was reported before a failure is sent with the failure', () => {
     expect(lastOf(stream([{ ...text('a'), ...usage(3, 1) }]))).toMatchObject({
       kind: 'failed',
       chunk: { ...head, choices: [], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } },
@@ -270,7 +270,7 @@ describe('usage', () => {
 });
 
 describe('several candidates', () => {
-  it('are choices of their own, and the stream is complete with the last of them', () => {
+  it('are separate choices, and the stream is complete when the last of them has finished', () => {
     const of = (index: number, more: object) => ({ index, ...more });
     const events = [
       {
@@ -297,7 +297,7 @@ describe('several candidates', () => {
     expect(lastOf(stream(events.slice(0, 2)))).toMatchObject({ kind: 'failed' });
   });
 
-  it('are not too many', () => {
+  it('are a failure if there are 129 of them', () => {
     const candidates = Array.from({ length: 129 }, (_, index) => ({ index, finishReason: 'STOP' }));
     expect(stream([{ candidates }])).toEqual([failure('The upstream sent too many candidates.')]);
   });
@@ -311,9 +311,9 @@ describe('failures are structured, and nothing comes after them', () => {
       'A ***.',
       'UNAVAILABLE',
     ],
-    ['an error without words', { error: {} }, 'The upstream reported an error.'],
+    ['an error without a message', { error: {} }, 'The upstream reported an error.'],
     ['cut JSON', '{"candidates":[', 'The upstream sent a malformed event.'],
-    ['a page', '<html>', 'The upstream sent a malformed event.'],
+    ['an HTML page', '<html>', 'The upstream sent a malformed event.'],
     ['an array', '[]', 'The upstream sent a malformed event.'],
     ['a number', '1.0', 'The upstream sent a malformed event.'],
     ['[DONE]', '[DONE]', 'The upstream sent a malformed event.'],
@@ -329,23 +329,23 @@ describe('failures are structured, and nothing comes after them', () => {
     ]);
   });
 
-  it.each(malformedCandidates)('a piece that would vanish: %s', (_, candidates) => {
+  it.each(malformedCandidates)('a malformed candidate, whose content would be lost: %s', (_, candidates) => {
     const told = stream([text('a'), { candidates }, finish('STOP')]);
     expect(told.slice(1)).toEqual([failure('The upstream sent a malformed event.')]);
   });
 
-  it('[DONE] is the end of a finished or a blocked stream, and nothing comes after it', () => {
+  it('[DONE] ends a finished or blocked stream, and later events are ignored', () => {
     const blocked = { promptFeedback: { blockReason: 'OTHER' } };
     for (const events of [[text('a'), finish('STOP')], [blocked]])
       expect(stream([...events, ' [DONE] ', text('b'), { error: {} }])).toEqual(stream(events));
   });
 
-  it('an event named error is one', () => {
+  it('an event named `error` is a failure', () => {
     const bytes = Buffer.from('event: error\r\ndata: {"message":"No."}\r\n\r\n');
     expect(outputsOf(machines.sse, [bytes])).toEqual([failure('No.')]);
   });
 
-  it('a failure after the finish is a failure, also beside the events', () => {
+  it('an error after the finish reason is a failure, also as JSON outside of an SSE event', () => {
     const error = { error: { code: 503, message: 'No.', status: 'UNAVAILABLE' } };
     expect(lastOf(stream([finish('STOP'), error]))).toEqual(failure('No.', 'UNAVAILABLE'));
     for (const beside of [error, [error]]) {
@@ -355,7 +355,7 @@ describe('failures are structured, and nothing comes after them', () => {
   });
 });
 
-it('a messages caller is told thinking, text and tool use, and the stop reason of the calls', () => {
+it('a caller of the Messages API gets thinking, text and tool use blocks, and the stop reason `tool_use`', () => {
   const machine = andThen(machines.sse, seal(messagesStream({ id: 'msg_1', model: 'asked' })));
   const events = [
     parts({ text: 'hm', thought: true }),
@@ -378,7 +378,7 @@ it('a messages caller is told thinking, text and tool use, and the stop reason o
   expect(told.at(-1)).toBe('done');
 });
 
-it('a stream tells what the same answer tells as a whole, however its parts are spread over events', () => {
+it('a stream has the same content as the non-streamed answer, for any distribution of parts over events', () => {
   const aPart = fc.oneof(
     fc.string({ unit: 'grapheme', maxLength: 8 }).map((said) => ({ text: said })),
     fc.constantFrom(
@@ -412,13 +412,13 @@ it('a stream tells what the same answer tells as a whole, however its parts are 
   );
 });
 
-/** What a message says, joined as a client joins it. */
+/** The content of a message, joined as a client joins it. */
 interface Joined {
   content: string;
   readonly calls: unknown[];
   readonly images: unknown[];
   readonly reasoning: unknown[];
-  /** Of calls: a whole answer has them behind all thoughts. */
+  /** Those of calls: a non-streamed answer has them after all thoughts. */
   readonly signatures: unknown[];
   readonly parts: unknown[];
   grounding: unknown;
@@ -434,7 +434,7 @@ const nothing = (): Joined => ({
   grounding: undefined,
 });
 
-/** What a client makes of a stream of one choice. */
+/** The message that a client assembles from a stream of one choice. */
 function joined(events: readonly Event[]) {
   const said = nothing();
   let tokens: unknown;

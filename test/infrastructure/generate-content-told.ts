@@ -26,7 +26,7 @@ export const failure = (message: string, code = ''): Event => ({
   },
 });
 
-/** Reasons of a prompt's feedback that say that it was not blocked. */
+/** Values of `blockReason` of a prompt that was not blocked. */
 export const noBlocks = [null, '', 0, 'BLOCK_REASON_UNSPECIFIED', 'BLOCKED_REASON_UNSPECIFIED'];
 
 export const mebibyte = 1024 * 1024;
@@ -62,7 +62,7 @@ export const delta = (of: object, index = 0) =>
   chunk([{ index, delta: of, logprobs: null, finish_reason: null }]);
 export const finished = (reason: string, terminal = true, index = 0) =>
   chunk([{ index, delta: {}, logprobs: null, finish_reason: reason }], terminal);
-/** The same of an answer for whose end chat has no word: the platform's own stands beside it. */
+/** The same for a finish reason that chat does not have: the platform's own is in the metadata. */
 export const finishedFor = (reason: string, own: object) =>
   chunk(
     [
@@ -77,7 +77,7 @@ export const finishedFor = (reason: string, own: object) =>
   );
 export const done: Event = { kind: 'done' };
 
-/** The finish reasons that were told, in order. */
+/** The finish reasons that were sent, in order. */
 export const reasonsOf = (events: readonly Event[]) =>
   events
     .flatMap((event) =>

@@ -44,7 +44,7 @@ async function anew(): Promise<void> {
   forget();
 }
 
-/** What must come to pass while a token lives, which is some seconds: once more where the machine has paused. */
+/** Runs what must happen in the few seconds that a token is valid, and again if the machine paused. */
 const inTime = (pipeline: () => Promise<void>): Promise<void> =>
   undisturbed(150, async () => {
     await anew();
@@ -85,7 +85,7 @@ const headers = ['authorization', 'x-serverless-authorization'] as const;
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 
 describe('access tokens', () => {
-  it('adc: the metadata server’s, for the scope of the platform', async () => {
+  it('adc: come from the metadata server, for the scope of the platform', async () => {
     const tokens = googleAccessTokens({ mode: 'adc' }, context);
     expect(await bearerOf(tokens)).toBe(fakes.tokens[0]);
     expect(fakes.requests).toEqual([{ from: 'metadata', kind: 'access', for: scope }]);
@@ -101,7 +101,7 @@ describe('access tokens', () => {
     },
   );
 
-  it('bearer: the static token, at once, and nobody is asked', async () => {
+  it('bearer: the static token is used synchronously, without a request', async () => {
     const sent = googleAccessTokens({ mode: 'bearer', token: 'static' }, context)(request);
     expect(sent).toEqual({ ...request, headers: { ...request.headers, authorization: 'Bearer static' } });
     expect(fakes.requests).toEqual([]);
@@ -109,7 +109,7 @@ describe('access tokens', () => {
 });
 
 describe('ID tokens', () => {
-  it.each(headers)('adc: the metadata server’s, made out to the audience, in %s', async (header) => {
+  it.each(headers)('adc: come from the metadata server, for the audience, in %s', async (header) => {
     const tokens = googleIdTokens({ mode: 'adc', audience, header }, context);
     expect(fakes.claimsOf(await bearerOf(tokens, header))).toMatchObject({ aud: audience });
     expect(fakes.requests).toEqual([{ from: 'metadata', kind: 'identity', for: audience }]);
@@ -140,7 +140,7 @@ describe('ID tokens', () => {
   });
 
   it.each(['https://svc.example.com/a?b=c&d=e', 'https://svc.example.com/ä #1', '32555940559.apps/+'])(
-    'the audience arrives as it was told: %s',
+    'the audience is sent exactly as configured: %s',
     async (odd) => {
       const header = 'authorization';
       for (const credentialsPath of [undefined, file]) {
@@ -160,7 +160,7 @@ describe('ID tokens', () => {
 describe.each([
   ['the metadata server', undefined],
   ['a file', 'file'],
-])('tokens of %s', (_, source) => {
+])('tokens from %s', (_, source) => {
   const access = (): Authenticator =>
     googleAccessTokens(
       source === undefined ? { mode: 'adc' } : { mode: 'adc', credentialsPath: file },
@@ -174,7 +174,7 @@ describe.each([
   it.each([
     ['access tokens', access],
     ['ID tokens', identity],
-  ])('one refresh for 200 waiting requests: %s', async (_kind, tokensOf) => {
+  ])('are refreshed once for 200 waiting requests: %s', async (_kind, tokensOf) => {
     fakes.mood = { delayMs: 50 };
     const tokens = tokensOf();
     const sent = await Promise.all(Array.from({ length: 200 }, () => bearerOf(tokens)));
@@ -183,7 +183,7 @@ describe.each([
     expect(tokens(request)).not.toBeInstanceOf(Promise);
   });
 
-  it('a dead service: the old one is used until it ends, then a clear fault; it is not asked by each request', async () => {
+  it('are used until expiry if the token service fails, then requests fail until it recovers, without a call for each', async () => {
     await inTime(async () => {
       fakes.mood = { lifetimeSecs: 1 };
       const tokens = access();
@@ -215,7 +215,7 @@ describe.each([
     });
   });
 
-  it('no token, key or assertion is in a fault or a warning, whatever the service says', async () => {
+  it('are in no error and no warning, whatever the service responds, and neither are keys and assertions', async () => {
     const leaky = {
       error: 'invalid_grant',
       error_description: `${fakes.privateKey()} ${fakes.tokens.join()}`,
@@ -243,7 +243,7 @@ describe.each([
     }
   });
 
-  it.each(['% a', '%\r\nx: y', '%ä'])('what no header holds is no token: %j', async (odd) => {
+  it.each(['% a', '%\r\nx: y', '%ä'])('are rejected if a header cannot contain them: %j', async (odd) => {
     const lasting = `ya29.${Buffer.from('{"exp":9999999999}').toString('base64url')}.x`;
     const token = odd.replace('%', lasting);
     const body = JSON.stringify({ access_token: token, id_token: token, expires_in: 3600 });
@@ -253,17 +253,17 @@ describe.each([
     expect(concealed).toEqual([]);
   });
 
-  it('tells what it obtained, so that it is taken out of what upstreams repeat', async () => {
+  it('are passed to `conceal`, so that they are redacted if an upstream repeats them', async () => {
     const tokens = [await bearerOf(access()), await bearerOf(identity())];
     expect(concealed).toEqual(tokens);
   });
 });
 
-describe('a metadata server that is none', () => {
+describe('a faulty metadata server', () => {
   it.each<[string, GoogleFakes['mood'], RegExp]>([
-    ['breaks off', { silence: 'breaks' }, /could not be asked \(ECONNRESET\)|in time/],
-    ['lacks the header', { noFlavor: true }, /could not be asked/],
-  ])('that %s gives no token', async (_, mood, words) => {
+    ['closes the connection', { silence: 'breaks' }, /could not be asked \(ECONNRESET\)|in time/],
+    ['omits its header', { noFlavor: true }, /could not be asked/],
+  ])('that %s provides no token', async (_, mood, words) => {
     fakes.mood = mood;
     expect(await send(googleAccessTokens({ mode: 'adc' }, context))).toMatch(words);
   });
@@ -272,7 +272,7 @@ describe('a metadata server that is none', () => {
 type FileAuth = { readonly mode: 'service_account'; readonly credentialsPath: string };
 
 describe('a service-account file', () => {
-  it('is read anew when a token is renewed: a rotated key is noticed', async () => {
+  it('is read again when a token is renewed, so that a rotated key is used', async () => {
     await inTime(async () => {
       fakes.mood = { lifetimeSecs: 1 };
       const tokens = googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context);
@@ -286,8 +286,8 @@ describe('a service-account file', () => {
   });
 
   it.each<[string, object | string, RegExp]>([
-    ['is no JSON', '{', /not a JSON object/],
-    ['is of another type', { type: 'authorized_user' }, /not that of a service account/],
+    ['is not JSON', '{', /not a JSON object/],
+    ['has another type', { type: 'authorized_user' }, /not that of a service account/],
     ['has no e-mail', { client_email: '' }, /`client_email`/],
     ['has no key', { private_key: undefined }, /`private_key`/],
     [
@@ -295,8 +295,8 @@ describe('a service-account file', () => {
       { private_key: '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n' },
       /`private_key`/,
     ],
-    ['has an odd token_uri', { token_uri: 'file:///etc/passwd' }, /`token_uri`/],
-  ])('that %s is told as such', async (_, over, words) => {
+    ['has a `file:` URL as token_uri', { token_uri: 'file:///etc/passwd' }, /`token_uri`/],
+  ])('that %s is rejected with this reason', async (_, over, words) => {
     if (typeof over === 'string') await writeFile(file, over);
     else await fakes.writeAccount(file, over);
     const told = await send(googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context));
@@ -304,7 +304,7 @@ describe('a service-account file', () => {
     expect(fakes.requests).toEqual([]);
   });
 
-  it('its token is renewed ahead of its end: nobody waits, the old one is used until the new one is there', async () => {
+  it('has its token renewed before expiry: no request waits, the old token is used until the new one arrives', async () => {
     await inTime(async () => {
       fakes.mood = { lifetimeSecs: 3 };
       const auth = { mode: 'adc', audience, header: 'authorization', credentialsPath: file } as const;
@@ -322,7 +322,7 @@ describe('a service-account file', () => {
     });
   });
 
-  it('that is not there is told without its path', async () => {
+  it('that is missing is reported without its path', async () => {
     const missing = path.join(folder, 'missing.json');
     const told = await send(
       googleAccessTokens({ mode: 'service_account', credentialsPath: missing }, context),
@@ -332,7 +332,7 @@ describe('a service-account file', () => {
     );
   });
 
-  it('its assertion goes to its token service alone: a redirect is not followed', async () => {
+  it('has its assertion sent only to its token service: a redirect is not followed', async () => {
     const redirecting = createServer((_, response) => {
       response.writeHead(307, { location: fakes.tokenUri }).end();
     });
@@ -346,7 +346,7 @@ describe('a service-account file', () => {
     redirecting.close();
   });
 
-  it('what a token service nests without an end is parsed by no engine', async () => {
+  it('a token service that responds with deeply nested JSON provides no token', async () => {
     const deep = createServer((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' }).end('[1,'.repeat(2000));
     });
@@ -359,7 +359,7 @@ describe('a service-account file', () => {
     deep.close();
   });
 
-  it('a token service that answers without an end is let go, and no more of it is held than a token', async () => {
+  it('an endless response of a token service is aborted before 64 MiB are sent', async () => {
     let sent = 0;
     function* blanks() {
       for (; sent < 2 ** 28; sent += 2 ** 16) yield ' '.repeat(2 ** 16);
@@ -384,7 +384,7 @@ describe('a service-account file', () => {
       'ID tokens',
       (auth: FileAuth) => googleIdTokens({ ...auth, audience, header: 'authorization' }, context),
     ],
-  ])('a token service that does not answer is let go when nobody waits any more: %s', async (_, tokensOf) => {
+  ])('closes the connection to a silent token service after the timeout: %s', async (_, tokensOf) => {
     const closed = Promise.withResolvers<void>();
     const silent = createServer((request) => void request.socket.once('close', closed.resolve));
     silent.listen(0, '127.0.0.1');

@@ -31,7 +31,7 @@ const prepare: Readonly<Record<ApiFamily, (route: SpokenRoute) => Outbound>> = {
   count_tokens: (route) => prepared(countTokens, route),
 };
 
-/** Who reads an answer of this shape. */
+/** The parts of the gateway that read an answer of this shape. */
 function reader({ route: name, family }: AnswerShape, stream: boolean) {
   const route = routes.find((each) => each.name === name)!;
   const outbound = prepare[family](route);
@@ -41,7 +41,7 @@ function reader({ route: name, family }: AnswerShape, stream: boolean) {
   return { outbound, call, dialect };
 }
 
-/** Reads a whole answer, and tells it in the caller's words. */
+/** Reads a non-streamed answer and translates it into the caller's format. */
 function whole(shape: WholeShape): number | undefined {
   const { outbound, call, dialect } = reader(shape, false);
   return steepGrowth((count) => {
@@ -55,7 +55,7 @@ function whole(shape: WholeShape): number | undefined {
   });
 }
 
-/** Reads a stream as it comes, and tells it in the caller's words. */
+/** Reads a stream piece by piece and translates it into the caller's format. */
 function streamed(shape: StreamShape): number | undefined {
   const { outbound, call, dialect } = reader(shape, true);
   return steepGrowth((count) => {
@@ -87,8 +87,8 @@ function streamed(shape: StreamShape): number | undefined {
 const named = <A extends AnswerShape>(shapes: readonly A[]) =>
   shapes.map((shape) => [shape.route, shape.family, shape.of, shape] as const);
 
-describe('what an answer costs to read grows as the answer does', () => {
-  it.each(named(wholeAnswers))('whole, %s for %s: %s', (_route, _family, _of, shape) => {
+describe('the cost of reading an answer grows no faster than the answer', () => {
+  it.each(named(wholeAnswers))('non-streamed, %s for %s: %s', (_route, _family, _of, shape) => {
     expect(whole(shape)).toBeUndefined();
   });
 

@@ -13,7 +13,7 @@ import { steepGrowth } from '../support/growth/growth.ts';
 import { bodyText, requestShapes, type Shape } from '../support/growth/requests.ts';
 import { callOf, routesOf, type SpokenRoute, writtenAsCompat } from '../support/growth/routes.ts';
 
-/** From a body that was read to what goes upstream. */
+/** From a parsed body to what is sent upstream. */
 function written<A extends ParsedRequest>(
   family: Family<A>,
   route: SpokenRoute,
@@ -30,7 +30,7 @@ function written<A extends ParsedRequest>(
 
 const rules = redactionRules(['body.messages.*.name'], ['a-credential']);
 
-/** What is made for each count, made once. */
+/** Makes the value for each count once. */
 function kept<A>(make: (count: number) => A): (count: number) => A {
   const made = new Map<number, A>();
   return (count) => {
@@ -40,7 +40,7 @@ function kept<A>(make: (count: number) => A): (count: number) => A {
   };
 }
 
-/** What grows more steeply than the body: reading it, writing it for one of the routes, or redacting it. */
+/** The steps whose cost grows faster than the body: reading it, writing it for a route, or redacting it. */
 function steepParts<A extends ParsedRequest>(family: Family<A>, shape: Shape): readonly string[] {
   const textOf = kept((count) => bodyText(family.name, shape, count));
   const read = kept((count) => {
@@ -72,7 +72,7 @@ function steepParts<A extends ParsedRequest>(family: Family<A>, shape: Shape): r
   ];
 }
 
-/** The routes on which such a body goes upstream. */
+/** The routes on which a body of this shape is sent upstream. */
 function takers<A extends ParsedRequest>(family: Family<A>, shape: Shape): readonly string[] {
   const ask = family.read(bodyText(family.name, shape, 4));
   if (E.isLeft(ask)) return [];
@@ -96,7 +96,7 @@ const checks = {
 } as const satisfies Record<ApiFamily, readonly ((shape: Shape) => readonly string[])[]>;
 
 describe.each(Object.keys(checks) as ApiFamily[])(
-  'on every route, what a body of %s costs to read, write and redact grows as the body does',
+  'on every route, the cost of reading, writing and redacting a body of %s grows no faster than the body',
   (family) => {
     const [steep, taken] = checks[family];
     it.each(Object.entries(requestShapes[family]))('%s', (_, shape) => {

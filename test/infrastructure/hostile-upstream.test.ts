@@ -36,7 +36,7 @@ const deadlines = new Deadlines();
 const seed = tortureSeed();
 const random = randomFrom(seed);
 
-/** One call, whose caller may leave at any moment; `finished` where it looks so to the caller. */
+/** One call, whose caller may disconnect at any moment; `finished` if it looks complete to the caller. */
 async function called(
   id: string,
   act: string,
@@ -71,8 +71,8 @@ async function called(
   return { finished, left: leavesAt !== undefined };
 }
 
-describe(`an upstream that does whatever sockets allow (TORTURE_SEED=${seed})`, () => {
-  it('has each request once at most, ends each call, and makes none look finished that broke', async () => {
+describe(`an upstream that misbehaves in every way that sockets allow (TORTURE_SEED=${seed})`, () => {
+  it('gets each request at most once, every call ends, and no broken call looks complete', async () => {
     let next = 0;
     const wrong: string[] = [];
     const caller = async (): Promise<void> => {
@@ -89,15 +89,15 @@ describe(`an upstream that does whatever sockets allow (TORTURE_SEED=${seed})`, 
     expect(upstream.heard.length).toBeGreaterThan(700);
   });
 
-  it.each(hostileActs.filter(isWhole))('is understood where it answers %s', async (act) => {
-    // What connections of the test before still have to say.
+  it.each(hostileActs.filter(isWhole))('completes every uncancelled call if it answers %s', async (act) => {
+    // Connections of the previous test may still send something.
     await sleep(20);
     const ids = Array.from({ length: 10 }, (_, at) => `${10_000 + at}`);
     const calls = await Promise.all(ids.map((id) => called(id, act, patient)));
     for (const { finished, left } of calls) expect(finished || left).toBe(true);
   });
 
-  it('leaves no connection behind', async () => {
+  it('has no open connection after the pools are closed', async () => {
     await Promise.all([pool.close(), patientPool.close()]);
     await until(() => upstream.open() === 0);
     expect(upstream.open()).toBe(0);

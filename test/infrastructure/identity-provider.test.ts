@@ -5,7 +5,7 @@ import { expect, it } from '@jest/globals';
 const run = promisify(execFile);
 const { href: source } = new URL('../../infrastructure/sign-in/identity-provider.ts', import.meta.url);
 
-/** Asks where no more files can be opened, and again when they can. */
+/** Calls the provider when no more files can be opened, and again when they can. */
 const program = `
   import { closeSync, openSync } from 'node:fs';
   import { identityProvider } from '${source}';
@@ -21,7 +21,7 @@ const program = `
   console.log(first, await answer());
 `;
 
-it('a provider whose library could not be read for too many open files is there once there are fewer', async () => {
+it('a provider whose library could not be loaded because of too many open files works once files are closed', async () => {
   const shell = ['-c', 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, program];
   expect((await run('sh', shell)).stdout).toBe('EMFILE asked\n');
 });

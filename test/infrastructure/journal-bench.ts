@@ -7,7 +7,7 @@ import { journalRecovery, type RecoveredFile, type Replayed } from '../../infras
 
 export const bytesOf = (records: readonly string[]): Buffer => Buffer.from(records.map(journalLine).join(''));
 
-/** A disk whose work a test can hold up, or make fail. */
+/** A disk whose operations a test can delay or make fail. */
 function testDisk() {
   const failing = new Set<'create' | 'append' | 'sync' | 'truncate'>();
   let gate: Promise<void> | undefined;
@@ -23,7 +23,7 @@ function testDisk() {
       return {
         ...file,
         append: async (text) => {
-          // It is full in the middle of a record.
+          // The disk becomes full in the middle of a record.
           if (failing.has('append')) await file.append(text.slice(0, text.length - 5));
           fail('append');
           await file.append(text);
@@ -67,13 +67,13 @@ export interface Bench {
 
 /** Gives the calling suite a function that makes benches. Their journals are closed after each test. */
 export function withBenches() {
-  /** Node takes it for a fault when a file that is open is collected. */
+  /** All of them, to be closed: Node reports a fault when an open file is garbage-collected. */
   const benches: FileJournal[] = [];
   afterEach(async () => {
     await Promise.all(benches.splice(0).map((journal) => journal.close()));
   });
 
-  /** A journal of one process with a name of its own; `living` are the names of those that are there. */
+  /** The journal of one process with its own name; `living` are the names of the running processes. */
   return function bench(
     directory: string,
     name: string,
@@ -100,7 +100,7 @@ export const wordsOf = async (
 ): Promise<readonly string[]> =>
   (await Promise.all(kept)).map((each) => (E.isLeft(each) ? each.left : 'kept'));
 
-/** A database that takes everything, but for what the test says. */
+/** A database that settles every record, except those for which the test returns another verdict. */
 export function taking(verdictOf: (record: string) => Replayed = () => 'settled') {
   const settled: string[] = [];
   const replay = async (record: string): Promise<Replayed> => {

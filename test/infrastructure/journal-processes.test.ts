@@ -30,7 +30,7 @@ const anEvent = fc.oneof(
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('killed' as const), half: fc.nat({ max: 11 }) }) },
 );
 
-describe('the journal, whatever happens to its processes', () => {
+describe('the journal, under any failures of its processes and disk', () => {
   it('settles every record that it acknowledged, and none that it refused', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anEvent, { maxLength: 20 }), async (events) => {
@@ -41,7 +41,7 @@ describe('the journal, whatever happens to its processes', () => {
         let processes = 0;
         const next = (): Bench => bench(folder, `p${(processes += 1)}`);
         let one = next();
-        /** The database goes away after so many records. */
+        /** The database becomes unavailable after `count` records. */
         const replayFor = (count: number) => {
           let left = count;
           return async (record: string): Promise<Replayed> => {
@@ -65,7 +65,7 @@ describe('the journal, whatever happens to its processes', () => {
             await append(event.count);
             one.disk.failing.clear();
           } else {
-            // In the middle of a record that nobody was told of.
+            // The process is killed in the middle of a record that was not acknowledged.
             const file = one.journal.names().at(-1);
             const at = path.join(folder, file ?? '');
             if (file !== undefined && (await localDisk.exists(at)))
@@ -84,7 +84,7 @@ describe('the journal, whatever happens to its processes', () => {
   });
 });
 
-/** Files with three records each, of processes that are gone. */
+/** Files with three records each, of processes that have ended. */
 async function leftByTheDead(folder: string, files: number): Promise<readonly string[]> {
   const all: string[] = [];
   for (let index = 0; index < files; index += 1) {
@@ -95,8 +95,8 @@ async function leftByTheDead(folder: string, files: number): Promise<readonly st
   return all.sort();
 }
 
-describe('the files of a process that is gone', () => {
-  it('are taken over by one of two that come at once, and each record is settled once', async () => {
+describe('the files of another process', () => {
+  it('are recovered with each record settled once if three processes do it at the same time', async () => {
     for (let round = 0; round < 10; round += 1) {
       const folder = await makeTestFolder('journal');
       const records = await leftByTheDead(folder, 20);
@@ -110,7 +110,7 @@ describe('the files of a process that is gone', () => {
     }
   });
 
-  it('are taken over again and again when each that takes them over dies, however often', async () => {
+  it('are still recovered after 40 processes in a row took them over and ended', async () => {
     const folder = await makeTestFolder('journal');
     const records = await leftByTheDead(folder, 3);
     for (let round = 0; round < 40; round += 1)
@@ -120,7 +120,7 @@ describe('the files of a process that is gone', () => {
     expect(database.settled.sort()).toEqual(records);
   });
 
-  it('are left alone while it lives, and are taken over when nobody has touched them for a long time', async () => {
+  it('are not taken over while it is alive, unless they have not been modified for an hour', async () => {
     const folder = await makeTestFolder('journal');
     const file = path.join(folder, 'dead0-x.000001.journal');
     const records = await leftByTheDead(folder, 1);
@@ -132,14 +132,14 @@ describe('the files of a process that is gone', () => {
     await utimes(file, longAgo, longAgo);
     const taker = bench(folder, 'b', { living });
     await taker.recover(taking(() => 'later').replay, always);
-    // It is the taker's now, and not abandoned because it is old.
+    // It now belongs to the process that took it over, and is not abandoned because of its age.
     await bench(folder, 'c', { living }).recover(database.replay, always);
     expect(database.settled).toEqual([]);
     await taker.recover(database.replay, always);
     expect(database.settled).toEqual(records);
   });
 
-  it('count in what the journal may hold, and are lost to it when another has taken them', async () => {
+  it('count towards the size of the journal that took them over, until another process takes them over', async () => {
     const folder = await makeTestFolder('journal');
     const records = await leftByTheDead(folder, 4);
     const size = bytesOf(records).length;
@@ -152,7 +152,7 @@ describe('the files of a process that is gone', () => {
     expect(a.journal.size()).toBe(0);
   });
 
-  it('are those of a process whose number nobody has, or only we ourselves', () => {
+  it('count as abandoned if its process id is not running, or is our own', () => {
     expect(isAlive(`${process.ppid}-x`)).toBe(true);
     expect(isAlive(`${process.pid}-x`)).toBe(false);
     expect(isAlive('999999999-x')).toBe(false);
@@ -160,8 +160,8 @@ describe('the files of a process that is gone', () => {
   });
 });
 
-describe('a file that was taken from a living process', () => {
-  it('costs that process nothing: what it writes next is in another one', async () => {
+describe('a file that was taken over from a running process', () => {
+  it('does not affect that process: its next records are kept in another file', async () => {
     const folder = await makeTestFolder('journal');
     const robbed = bench(folder, 'a');
     const database = taking();
@@ -182,8 +182,8 @@ describe('a file that was taken from a living process', () => {
   });
 });
 
-describe('recovery beside records that arrive', () => {
-  it('settles each of them once, and refuses none', async () => {
+describe('recovery while records are appended', () => {
+  it('settles each of them once, and rejects none', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover, faults } = bench(folder, 'a');
     const database = taking();
@@ -202,7 +202,7 @@ describe('recovery beside records that arrive', () => {
     expect(faults).toEqual([]);
   });
 
-  it('loses none that comes while its file is settled', async () => {
+  it('loses no record that is appended while its file is being settled', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover } = bench(folder, 'a');
     await journal.append('"before"');
@@ -217,7 +217,7 @@ describe('recovery beside records that arrive', () => {
     await journal.close();
   });
 
-  it('leaves few files behind, however long the database is away', async () => {
+  it('keeps at most two files after 50 runs with an unavailable database', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover } = bench(folder, 'a');
     for (let round = 0; round < 50; round += 1) {
@@ -228,7 +228,7 @@ describe('recovery beside records that arrive', () => {
     await journal.close();
   });
 
-  it('stops where it is told to, and goes on from there', async () => {
+  it('stops when its callback returns false, and settles the rest in the next run', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover } = bench(folder, 'a');
     for (const record of names(10)) await journal.append(record);

@@ -19,12 +19,12 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
-/** As an administrator elsewhere on the server, with nobody in the database. */
+/** As an administrator connected to another database of the server, with no session in this one. */
 const alone = (...statements: readonly string[]) =>
   connected(fromSetUp(ADMIN_URL_VARIABLE), async (admin) => {
     for (const statement of statements)
       await admin.query(statement.replaceAll('%', name)).catch(async () => {
-        // Its end takes a session a moment.
+        // A session needs a moment to end.
         await admin.query(
           `select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname like '${name}%'`,
         );
@@ -35,12 +35,12 @@ const inside = (...statements: readonly string[]) => runAll(database.url, statem
 
 const restores: readonly (readonly [string, () => Promise<void>, () => Promise<void>])[] = [
   [
-    'is not there',
+    'does not exist',
     () => alone('alter database % rename to %_old'),
     () => alone('alter database %_old rename to %'),
   ],
   [
-    'lets nobody in',
+    'accepts no connections',
     () =>
       alone(
         'alter database % with allow_connections false',
@@ -54,7 +54,7 @@ const restores: readonly (readonly [string, () => Promise<void>, () => Promise<v
     () => inside('drop schema public', 'alter schema later rename to public'),
   ],
   [
-    'has not all tables yet',
+    'does not have all tables yet',
     () => inside('alter table usage_cost_events rename to later'),
     () => inside('alter table later rename to usage_cost_events'),
   ],
@@ -62,7 +62,7 @@ const restores: readonly (readonly [string, () => Promise<void>, () => Promise<v
 
 describe('while a database is restored', () => {
   it.each(restores)(
-    'and %s, records wait in the journal, and are settled when it is back',
+    'and %s, records are kept in the journal, and are settled when it is back',
     async (_, take, bring) => {
       const directory = await makeTestFolder('journal');
       const recovered: RecoveredFile[] = [];

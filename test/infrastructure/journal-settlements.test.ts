@@ -74,7 +74,7 @@ const replayOf = ({ pool }: OpenLedger, over: Partial<Replaying> = {}) =>
     ...over,
   });
 
-/** Another process comes up and settles what is in the folder. */
+/** Settles the records in the folder, as another process does when it starts. */
 async function settleFolder(
   folder: string,
   ledger = ledgers[0]!,
@@ -92,7 +92,7 @@ async function settleFolder(
   return recovered;
 }
 
-/** Everything that settlements write, but for the session that counts it. */
+/** Everything that settlements write, except for the database session that counts it. */
 const written = [
   'select * from usage_cost_events order by request_log_id',
   'select * from request_logs order by request_log_id',
@@ -127,7 +127,7 @@ const differences = async (): Promise<readonly unknown[]> => [
     where (c, a) is distinct from (u.request_count, u.counted_picousd)`)),
 ];
 
-describe('a settlement that the database could not take', () => {
+describe('a settlement for which the database was unavailable', () => {
   beforeAll(async () => {
     await clock.standAt(at);
   });
@@ -135,7 +135,7 @@ describe('a settlement that the database could not take', () => {
     expect(await differences()).toEqual([]);
   });
 
-  it('is settled once from the journal, with exact money, and a second replay changes nothing', async () => {
+  it('is settled once from the journal, with its exact cost, and a second replay changes nothing', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query, { amount: 10n, hard: false });
@@ -186,7 +186,7 @@ describe('a settlement that the database could not take', () => {
     for (const record of all) expect(await rowsOf(query, record)).toEqual([1, 1]);
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 7n * unit + 3n, days: 7n * unit + 3n });
     expect(await spendOf(query, scopeOf(team))).toEqual({ rows: 11n, days: 11n });
-    // The second line says nothing of a first token, as those of the release before it was measured.
+    // The second line has no first token time, like the lines of releases before it was measured.
     expect(copy.toString().match(/"first_token_ms"/g)).toHaveLength(1);
     expect(
       await query(
@@ -204,7 +204,7 @@ describe('a settlement that the database could not take', () => {
     expect(await tables()).toEqual(before);
   });
 
-  it('whose commit was done and whose answer was lost has one row all the same', async () => {
+  it('that was committed before its response was lost is not written again', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query);
@@ -217,7 +217,7 @@ describe('a settlement that the database could not take', () => {
     expect(await tables()).toEqual(before);
   });
 
-  it('is a duplicate when its request id was settled meanwhile', async () => {
+  it('is a duplicate if its request id was settled in the meantime', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query);
@@ -237,7 +237,7 @@ describe('a settlement that the database could not take', () => {
     ).toEqual([{ accounting: { duplicate: true } }]);
   });
 
-  it('counts in the window of the database time that it carries', async () => {
+  it('counts on the day of the database time that is stored with it', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query, { amount: 1n, hard: false, cadence: 'daily' });
@@ -258,7 +258,7 @@ describe('a settlement that the database could not take', () => {
     ).toEqual([{ occurred_at: yesterday }]);
   });
 
-  it('counts its tokens in the minute in which it is settled, and takes nothing from what that one has counted', async () => {
+  it('counts its tokens in the minute in which it is settled, and does not change the other counts of that minute', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query);
@@ -275,7 +275,7 @@ describe('a settlement that the database could not take', () => {
     await clock.standAt(at);
   });
 
-  it('is judged by the budget in force when it is settled: blocked, the row says so, and others are not', async () => {
+  it('is checked against the budget in force when it is settled: a blocked one is logged as such, others are not', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const [user, soft] = [await aUser(query, { amount: 1n, hard: false }), await aUser(query)];
@@ -310,7 +310,7 @@ describe('a settlement that the database could not take', () => {
     ]);
   });
 
-  it('shuts the window of the budget that blocks it, and its alerts are mailed, as of any other', async () => {
+  it('closes the window of the budget that blocks it, and its alerts are queued for delivery', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const [blocked, alerted] = [await aUser(query), await aUser(query, { amount: 10n, hard: false })];
@@ -331,7 +331,7 @@ describe('a settlement that the database could not take', () => {
     expect(mail).toEqual({ delivery_status: 'pending' });
   });
 
-  it('and was blocked by a try that is made again is judged again, and its log row says what came of it', async () => {
+  it('that a first replay blocked is checked again by the next one, and its log row has the new outcome', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query);
@@ -366,7 +366,7 @@ describe('a settlement that the database could not take', () => {
     ]);
   });
 
-  it('and is refused by the database, is kept, and does not stop the others', async () => {
+  it('is kept in a .refused file if the database refuses it at replay, and does not stop the others', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query);
@@ -395,7 +395,7 @@ describe('a settlement that the database could not take', () => {
     expect(await readFile(recovered[0]?.kept ?? '', 'utf8')).toContain(bad.charge.requestLogId);
   });
 
-  it('and is refused by the database at once, is not kept: whoever waits for its answer is told', async () => {
+  it('is not journaled if the database itself refuses it: the result is `internal_error`', async () => {
     const kept: string[] = [];
     const { pool, ...own } = await openLedger(database.url(), {
       journal: async (text) => kept.push(text) > 0,
@@ -406,7 +406,7 @@ describe('a settlement that the database could not take', () => {
     await pool.end();
   });
 
-  it('of a dead process is settled once when two processes come for it', async () => {
+  it('of a process that has ended is settled once if two processes recover it at the same time', async () => {
     const folder = await makeTestFolder('journal');
     const records: SettlementRecord[] = [];
     const users: Caller[] = [];
@@ -426,7 +426,7 @@ describe('a settlement that the database could not take', () => {
       expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 10n * unit, days: 10n * unit });
   });
 
-  it('and must not be deferred, or that the journal refuses, is store_unavailable', async () => {
+  it('is `store_unavailable` if it must not be deferred, or if the journal refuses it', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const user = await aUser(query, { amount: 10n });
@@ -440,7 +440,7 @@ describe('a settlement that the database could not take', () => {
     await refusing.pool.end();
   });
 
-  it('waits while the database is away, and is settled when it is back', async () => {
+  it('waits while the database is unavailable, and is settled when it is back', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, proxy, close } = await cutOff(folder);
     const user = await aUser(query);

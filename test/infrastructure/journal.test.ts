@@ -12,18 +12,18 @@ import { always, bytesOf, names, taking, withBenches, wordsOf } from './journal-
 const bench = withBenches();
 afterEach(() => void jest.restoreAllMocks());
 
-/** As JSON text is: any characters but the end of a line. */
+/** JSON text: any characters except the end of a line. */
 const aText = fc.string({ unit: 'binary' }).map((text) => JSON.stringify(text.toWellFormed()));
 const someTexts = fc.array(aText, { minLength: 1, maxLength: 8 });
 const recordsIn = (bytes: Buffer) => journalContent(bytes.toString('utf8'));
 
 describe('a file of the journal', () => {
-  it('is read by releases that come later: each line is a CRC-32 in eight hex digits, and the record', () => {
+  it('has a line format that later releases can read: a CRC-32 in eight hex digits, a space and the record', () => {
     expect(journalLine('{"a":"ä"}')).toBe('282893f6 {"a":"ä"}\n');
     expect(journalLine('{"a":243}')).toBe('00077a11 {"a":243}\n');
   });
 
-  it('that a crash cut at any byte holds exactly the whole records before the cut', () => {
+  it('that a crash truncated at any byte has exactly the complete records before that byte', () => {
     fc.assert(
       fc.property(someTexts, (records) => {
         const bytes = bytesOf(records);
@@ -40,7 +40,7 @@ describe('a file of the journal', () => {
     );
   });
 
-  it('of which a byte is damaged loses that line alone, or two that became one, and says so', () => {
+  it('with one damaged byte loses only that line, or two that became one, and reports the damage', () => {
     fc.assert(
       fc.property(someTexts, fc.nat(), fc.integer({ min: 1, max: 255 }), (records, place, change) => {
         const bytes = bytesOf(records);
@@ -57,7 +57,7 @@ describe('a file of the journal', () => {
   });
 });
 
-/** A disk with room for so many bytes: what does not fit is written as far as it goes, as a full disk does. */
+/** A disk of `room` bytes: a write that does not fit is written in part, as on a full disk. */
 function smallDisk(room: number): Disk {
   const used = new Map<string, number>();
   const total = (): number => [...used.values()].reduce((sum, bytes) => sum + bytes, 0);
@@ -114,7 +114,7 @@ describe('a record', () => {
     await journal.close();
   });
 
-  it('shares its fsync with all that wait at the same time', async () => {
+  it('shares its fsync with all records that wait at the same time', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, disk } = bench(folder, 'a');
     const release = disk.hold();
@@ -128,7 +128,7 @@ describe('a record', () => {
     await journal.close();
   });
 
-  it('is refused when the journal is full, until what is in it is settled', async () => {
+  it('is refused while the journal is full, until its records are settled', async () => {
     const folder = await makeTestFolder('journal');
     const line = journalLine('"r0"').length;
     const { journal, recover } = bench(folder, 'a', { maxBytes: 3 * line });
@@ -151,7 +151,7 @@ describe('a record', () => {
   });
 
   it.each(['create', 'append', 'sync'] as const)(
-    'is refused when the disk fails (%s), leaves nothing behind, and harms no other',
+    'is refused if the disk fails (%s), is never settled, and does not affect other records',
     async (what) => {
       const folder = await makeTestFolder('journal');
       const { journal, recover, faults, disk } = bench(folder, 'a', { maxBytes: 400 });
@@ -166,7 +166,7 @@ describe('a record', () => {
       expect(faults).toHaveLength(20);
       disk.failing.clear();
       expect(await wordsOf([journal.append('"after"')])).toEqual(['kept']);
-      // A file that failed is not written to again, and an empty one does not stay.
+      // A file that failed is not written to again, and an empty one is removed.
       expect(await readdir(folder)).toHaveLength(what === 'create' ? 1 : 2);
       const database = taking();
       await recover(database.replay, always);
@@ -176,7 +176,7 @@ describe('a record', () => {
     },
   );
 
-  it('may still be settled when the disk refused it and did not let it be taken out again', async () => {
+  it('may still be settled if the disk failed to sync it and then to truncate it', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover, faults, disk } = bench(folder, 'a');
     expect(await wordsOf([journal.append('"before"')])).toEqual(['kept']);
@@ -192,7 +192,7 @@ describe('a record', () => {
 });
 
 describe('a small disk', () => {
-  it('takes what fits of a batch, from its first record on, and holds nothing of the others', async () => {
+  it('keeps the first records of a batch as far as they fit, and nothing of the others', async () => {
     const sizes = fc.array(fc.nat({ max: 300 }), { minLength: 1, maxLength: 24 });
     await fc.assert(
       fc.asyncProperty(
@@ -233,8 +233,8 @@ describe('a small disk', () => {
   });
 });
 
-describe('what cannot be settled', () => {
-  it('is kept in a .refused file, does not stop the others, and is settled when it is given back', async () => {
+describe('a record that cannot be settled', () => {
+  it('is kept in a .refused file, does not stop the others, and is settled when the file is renamed back', async () => {
     const folder = await makeTestFolder('journal');
     const { journal, recover, recovered } = bench(folder, 'a');
     for (const record of names(5)) await journal.append(record);
@@ -254,7 +254,7 @@ describe('what cannot be settled', () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it('because it is damaged, is counted and kept too; what a crash cut short is not', async () => {
+  it('because it is damaged is counted and kept too; one that a crash truncated is not', async () => {
     const folder = await makeTestFolder('journal');
     const [one = '', two = '', three = ''] = names(3).map(journalLine);
     await writeFile(path.join(folder, 'x.000001.journal'), one + two.replace('r1', 'rX') + three);
@@ -272,8 +272,8 @@ describe('what cannot be settled', () => {
   });
 });
 
-describe('the folder', () => {
-  it('is made with the first record, and nobody else may read what is in it', async () => {
+describe('the journal folder', () => {
+  it('is created with the first record, and only its owner may read it and its files', async () => {
     const folder = path.join(await makeTestFolder('journal'), 'not', 'there');
     const { journal, recover } = bench(folder, 'a');
     await recover(taking().replay, always);
@@ -284,7 +284,7 @@ describe('the folder', () => {
     await journal.close();
   });
 
-  it('and what is in it are on the disk itself: each entry when it is made, records when they are synced', async () => {
+  it('is synced to disk: each directory entry when it is created, records when the file is synced', async () => {
     const folder = await makeTestFolder('journal');
     const opened = await open(folder);
     const files = Object.getPrototypeOf(opened) as typeof opened;

@@ -36,8 +36,8 @@ const chat = '{"model":"fast","stream":true,"messages":[{"role":"user","content"
 const heavyOf = (values: number): string =>
   `{"model":"fast","messages":[{"role":"user","content":"Hi"}],"metadata":[${'{},'.repeat(values)}{}]}`;
 
-describe('a body that is worked on beside the event loop', () => {
-  it('is told of as one that is read in it', async () => {
+describe('a body that is parsed in a worker thread', () => {
+  it('has the same result as one that is parsed on the event loop', async () => {
     start();
     const here = chatCompletions.read(chat);
     if (E.isLeft(here)) throw new Error(here.left.message);
@@ -47,7 +47,7 @@ describe('a body that is worked on beside the event loop', () => {
     expect(await threads.read(bodyOf('{"model":'))).toEqual(chatCompletions.read('{"model":'));
   });
 
-  it('never shares its document with another one', async () => {
+  it('has its own result, also after another body was read', async () => {
     start();
     const [first, second] = [bodyOf(chat), bodyOf(chat.replace('fast', 'slow'))];
     await threads.read(first);
@@ -55,7 +55,7 @@ describe('a body that is worked on beside the event loop', () => {
     expect(await threads.read(first)).toMatchObject({ right: { model: 'fast' } });
   });
 
-  it('leaves the event loop free', async () => {
+  it('does not block the event loop', async () => {
     start();
     await threads.read(bodyOf(chat));
     let turns = 0;
@@ -65,14 +65,14 @@ describe('a body that is worked on beside the event loop', () => {
     expect(turns).toBeGreaterThan(3);
   });
 
-  it('ends its thread, and not the process, when it needs more memory than there is; the next one has a new thread', async () => {
+  it('is `overloaded` and ends its thread if it exceeds the memory limit, and the next body is read', async () => {
     start(40);
     expect(await threads.read(bodyOf(heavyOf(1_500_000)))).toEqual(E.left(overloaded));
     expect(faults).toEqual([expect.objectContaining({ code: 'ERR_WORKER_OUT_OF_MEMORY' })]);
     expect(await threads.read(bodyOf(chat))).toMatchObject({ _tag: 'Right' });
   });
 
-  it('ends with its process, and so does all that waits: no thread is begun for it', async () => {
+  it('is `overloaded` when the threads are closed, and so are all waiting bodies', async () => {
     start();
     const reads = Array.from({ length: 4 }, () => threads.read(bodyOf(heavyOf(100_000))));
     await threads.close();

@@ -7,7 +7,7 @@ import { resolver } from '../../infrastructure/config/resolver.ts';
 import { type ServedConfig, servedOf } from '../../infrastructure/config/served-config.ts';
 import { aKey, basicConfig } from '../support/gateway.ts';
 
-/** Milliseconds of the processor, whatever else the machine is busy with. */
+/** Milliseconds of CPU time, which do not depend on the load of the machine. */
 function spentOn(work: () => void): number {
   const before = process.threadCpuUsage();
   work();
@@ -15,7 +15,7 @@ function spentOn(work: () => void): number {
   return (user + system) / 1000;
 }
 
-it('the time zones of ten thousand budgets are looked up in next to no time', () => {
+it('the time zones of ten thousand budgets are looked up in less than 400 ms of CPU time', () => {
   const zones = ['UTC', 'Europe/Paris'];
   let found = 0;
   const spentMs = spentOn(() => {
@@ -25,7 +25,7 @@ it('the time zones of ten thousand budgets are looked up in next to no time', ()
   expect(spentMs).toBeLessThan(400);
 });
 
-it('rows of ten thousand models find what the file has of them in next to no time', () => {
+it('the routes of ten thousand stored models are resolved in less than 400 ms of CPU time', () => {
   const loaded = parseConfig(stringify(basicConfig('http://127.0.0.1:9/v1', aKey())), {});
   if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
   const resolve = resolver(withModels(servedOf(loaded.right), 10_000), {});
@@ -39,7 +39,7 @@ it('rows of ten thousand models find what the file has of them in next to no tim
   expect(spentMs).toBeLessThan(400);
 });
 
-/** The one model of a file, many times. */
+/** The only model of a file, repeated `count` times. */
 function withModels({ config, persistable, ...rest }: ServedConfig, count: number): ServedConfig {
   const named = <A extends { readonly id: string }>([only]: readonly A[]): readonly A[] =>
     Array.from({ length: count }, (_, index) => ({ ...only!, id: `model-${index}` }));

@@ -17,8 +17,8 @@ function aProcess() {
   return { clock, standings, taken };
 }
 
-describe('what a process last saw of rate limits', () => {
-  it('is nothing of what it has not seen, and the last of what it has', () => {
+describe('the rate limit counts that a process keeps', () => {
+  it('are 0 for a limit that was not noted, and otherwise those that were noted last', () => {
     const { standings, taken } = aProcess();
     const limit = aLimit('a');
     expect(taken(limit)).toMatchObject({ requests: 0, tokens: 0 });
@@ -32,7 +32,7 @@ describe('what a process last saw of rate limits', () => {
     expect(taken(aLimit('b'))).toMatchObject({ requests: 0 });
   });
 
-  it('goes by the clock of the database, whatever its own says', () => {
+  it('use the time of the database, not that of the process', () => {
     const { clock, standings } = aProcess();
     const limit = aLimit('a');
     const databaseTime = new Date('2028-06-01T12:00:10Z');
@@ -42,7 +42,7 @@ describe('what a process last saw of rate limits', () => {
     expect(standings.of([limit]).now).toEqual(new Date('2028-06-01T12:01:05Z'));
   });
 
-  it('counts the tokens of what ends here, in the minute of that moment', () => {
+  it('include the tokens of requests that end in this process, in the minute of their end', () => {
     const { clock, standings, taken } = aProcess();
     const limit = aLimit('a');
     standings.spent({ limits: [limit], tokens: 30 });
@@ -53,7 +53,7 @@ describe('what a process last saw of rate limits', () => {
     expect(taken(limit)).toMatchObject({ tokens: 5 });
   });
 
-  it('is of 50,000 subjects at most: those that were not seen for the longest are forgotten', () => {
+  it('are of at most 50,000 subjects: the least recently seen one is removed', () => {
     const { standings, taken } = aProcess();
     const seen = (id: number): void => standings.spent({ limits: [aLimit(String(id))], tokens: 1 });
     for (let id = 0; id < 50_000; id += 1) seen(id);

@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => upstream?.close());
 
-/** Knows no limit and tells nobody of a fault, unless it is given who does. */
+/** Has no output limits and ignores warnings, unless the context provides them. */
 const emptyCatalogue = (
   context: Partial<Pick<CatalogueContext, 'outputLimitOf' | 'warn'>> = {},
 ): LiveCatalogue =>
@@ -44,7 +44,7 @@ async function aCatalogue() {
     },
   });
   let version = 0;
-  /** Takes up the file as it stands. */
+  /** Loads the current file. */
   const take = async (): Promise<void> => {
     const provider = { default_headers: { 'x-version': String(version) } };
     const loaded = parseConfig(stringify(basicConfig(upstream.url, key, { provider })), {});
@@ -57,7 +57,7 @@ async function aCatalogue() {
     }));
     await catalogue.take({ providers, models: stored }, resolver(loaded.right, {}), prices);
   };
-  /** Takes up a file in which the provider is another than before. */
+  /** Loads a file in which the provider has changed. */
   const change = async (): Promise<void> => {
     version += 1;
     await take();
@@ -76,7 +76,7 @@ const call: UpstreamCall = {
   betas: [],
 };
 
-it('a provider that did not change keeps its connections and what it has to sign in with', async () => {
+it('an unchanged provider remains the same object with open connections, and a changed one is replaced', async () => {
   const { take, change, ready, close } = await aCatalogue();
   const before = ready(call.route.provider);
   await take();
@@ -88,7 +88,7 @@ it('a provider that did not change keeps its connections and what it has to sign
 });
 
 describe('a provider that is replaced', () => {
-  it('fails no call that was prepared before, whenever it is sent, and none that is under way', async () => {
+  it('fails no call that was prepared before, whenever it is sent, and none in flight', async () => {
     const moments = fc.record({ preparedAt: fc.nat(4), sentAfter: fc.nat(4), pauseMs: fc.nat(3) });
     await fc.assert(
       fc.asyncProperty(fc.array(moments, { minLength: 1, maxLength: 12 }), async (plan) => {
@@ -131,7 +131,7 @@ describe('a provider that is replaced', () => {
   });
 });
 
-it('a route carries the output limit of its model, as plain data', async () => {
+it('a route has the output limit of its upstream model, and none if it is unknown', async () => {
   const catalogue = emptyCatalogue({
     outputLimitOf: (upstreamModel) => (upstreamModel === 'known' ? 4096 : undefined),
   });
@@ -151,7 +151,7 @@ it('a route carries the output limit of its model, as plain data', async () => {
   expect(models.get('unknown')?.routes[0]).not.toHaveProperty('outputLimit');
 });
 
-it('each fault of what is stored is told once, however often it is loaded', async () => {
+it('each fault of a stored provider is logged once, however often it is loaded', async () => {
   const warnings: string[] = [];
   const catalogue = emptyCatalogue({ warn: (message) => void warnings.push(message) });
   for (const reason of ['none', 'none', 'other', 'none'])
@@ -166,7 +166,7 @@ it('each fault of what is stored is told once, however often it is loaded', asyn
   ]);
 });
 
-it('a route that cannot be used is told by its place, and its model goes on with the others', async () => {
+it('an unusable route is logged with its position, and its model keeps the other routes', async () => {
   const warnings: string[] = [];
   const catalogue = emptyCatalogue({ warn: (message) => void warnings.push(message) });
   const routes = [0, 1].map((position) => ({ position, config: {} }));
@@ -182,7 +182,7 @@ it('a route that cannot be used is told by its place, and its model goes on with
   expect(catalogue.snapshot().models.get('m')?.routes).toMatchObject([{ routeId: 'm#1' }]);
 });
 
-it('many models are resolved while others have the event loop now and then', async () => {
+it('resolving many models lets other work run on the event loop in between', async () => {
   const catalogue = emptyCatalogue();
   const stored = Array.from({ length: 100 }, (_, index) => ({
     id: `model-${index}`,

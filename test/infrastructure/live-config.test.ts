@@ -34,8 +34,8 @@ async function rotated(live: LiveConfig, token: string): Promise<void> {
 const told = (live: LiveConfig, token: string): string =>
   redactedError(`wrong key: ${token}`, live.policy().redaction);
 
-describe('a credential that a reload took away', () => {
-  it('stays redacted, for requests that are in flight go on with it', async () => {
+describe('a credential that a reload removed', () => {
+  it('stays redacted, because requests in flight still use it', async () => {
     const live = await begun('token-of-monday');
     await rotated(live, 'token-of-tuesday');
     for (const token of ['token-of-monday', 'token-of-tuesday'])
@@ -43,7 +43,7 @@ describe('a credential that a reload took away', () => {
     expect(live.policy().redactionSource.credentials).toContain('token-of-monday');
   });
 
-  it('stays so however many tokens providers obtain meanwhile, and other credentials go', async () => {
+  it('stays redacted after further reloads and 1000 tokens that providers obtained', async () => {
     const live = await begun('token-of-monday');
     for (const day of ['tuesday', 'wednesday', 'monday', 'thursday']) await rotated(live, `token-of-${day}`);
     for (let hour = 0; hour < 1000; hour += 1) live.conceal(`obtained-in-hour-${hour}`);
@@ -52,8 +52,8 @@ describe('a credential that a reload took away', () => {
   });
 });
 
-describe('a file that could not be brought into the database', () => {
-  it('changes nothing here either', async () => {
+describe('a configuration file that could not be written to the database', () => {
+  it('changes nothing in the process', async () => {
     const live = await begun('token-of-monday');
     const before = [live.loaded(), live.policy(), live.prices(), live.resolver()];
     variables['TOKEN'] = 'token-of-tuesday';

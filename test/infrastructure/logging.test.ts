@@ -34,7 +34,7 @@ describe('the cause that a log line names', () => {
     },
   );
 
-  it('is the code of errors that the system made', async () => {
+  it('is the code of a system error', async () => {
     const missing: unknown = await readFile('/there/is/nothing').catch((error: unknown) => error);
     expect(causeOf(missing)).toBe('ENOENT');
     const refused: unknown = await new Promise((resolve) => connect(1, '127.0.0.1').once('error', resolve));
@@ -49,11 +49,11 @@ describe('the cause that a log line names', () => {
     [new Error('hunter2'), 'Error'],
     ['hunter2', 'string'],
     [undefined, 'undefined'],
-  ])('of %p is %s: a message that may quote a value stays out', (error, cause) => {
+  ])('of %p is %s: a message that may contain a value is omitted', (error, cause) => {
     expect(causeOf(error)).toBe(cause);
   });
 
-  it('comes to an end where errors are causes of each other', () => {
+  it('is found if errors are causes of each other', () => {
     const first: Error & { cause?: unknown } = new Error('a');
     first.cause = new Error('b', { cause: first });
     expect(causeOf(first)).toBe('Error');
@@ -61,7 +61,7 @@ describe('the cause that a log line names', () => {
 });
 
 describe('a defect in the log', () => {
-  it('has its cause, its message once it is clean, and where it happened', () => {
+  it('has its cause, its redacted message and its stack', () => {
     const fields = defectFields(new TypeError('x is no function of hunter2'), (message) =>
       message.replace('hunter2', '[REDACTED]'),
     );
@@ -89,13 +89,13 @@ async function logged(fields: object, message: string): Promise<string> {
 }
 
 describe('a log line', () => {
-  it('holds no control character, whatever a caller sent, and says what was sent', async () => {
+  it('contains no control character, whatever a caller sent, and parses to what was sent', async () => {
     const control = fc.integer({ min: 0, max: 0x9f }).map((code) => String.fromCharCode(code));
     const text = fc.array(fc.oneof(control, fc.string()), { maxLength: 8 }).map((parts) => parts.join(''));
     await fc.assert(
       fc.asyncProperty(text, text, async (id, message) => {
         const line = await logged({ request_id: id }, message);
-        // oxlint-disable-next-line no-control-regex -- it is what the rule speaks of
+        // oxlint-disable-next-line no-control-regex -- the rule is about control characters
         expect(line.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/);
         expect(JSON.parse(line)).toMatchObject({ level: 'warn', msg: message, request_id: id });
       }),
@@ -103,11 +103,11 @@ describe('a log line', () => {
   });
 });
 
-describe('a log whose disk is full for a while', () => {
-  it('tells how many lines are missing once lines can be written again', async () => {
+describe('a log whose disk is temporarily full', () => {
+  it('reports the number of dropped lines once lines can be written again', async () => {
     let text = '';
     let isFull = true;
-    // As standard output does, it goes on after an error.
+    // Like standard output, it continues after an error.
     const output = Object.assign(new Writable(), {
       write: (chunk: string, done: (error?: Error) => void): boolean => {
         if (!isFull) text += chunk;
@@ -131,8 +131,8 @@ describe('a log whose disk is full for a while', () => {
   });
 });
 
-describe('a log whose reader stands still', () => {
-  it('keeps 8 MiB of lines, and tells how many it dropped once they are read', async () => {
+describe('a log whose reader is blocked', () => {
+  it('keeps 8 MiB of lines, and reports the number of dropped lines once they are read', async () => {
     const taken: string[] = [];
     let take: (() => void) | undefined;
     let stands = true;
@@ -161,7 +161,7 @@ describe('a log whose reader stands still', () => {
     expect(JSON.parse(taken.join(''))).toMatchObject({ msg: 'read again', dropped_lines: count - kept });
   });
 
-  it('holds the end of its process up by a second, and no more', async () => {
+  it('delays a flush at the end of the process by about one second', async () => {
     const log = openLog(new Writable({ write: () => undefined }));
     log.info({}, 'one');
     const { ms } = await timed(() => log.flush());
@@ -170,8 +170,8 @@ describe('a log whose reader stands still', () => {
   });
 });
 
-describe('failures of what is tried again and again', () => {
-  it('are told when they begin, have another cause, or begin anew', () => {
+describe('failures of a repeated operation', () => {
+  it('are logged when they start, have another cause, or start again after a success', () => {
     const told: unknown[] = [];
     const error = (fields: object): void => void told.push(fields);
     const log = { info: error, warn: error, error, flush: () => Promise.resolve() };
@@ -184,8 +184,8 @@ describe('failures of what is tried again and again', () => {
   });
 });
 
-describe('failures that come with every statement', () => {
-  it('are told once of each kind, and a minute later with how many there were in between', () => {
+describe('failures that occur with every statement', () => {
+  it('are logged once per kind, and again after a minute with the number of those in between', () => {
     const told: unknown[] = [];
     const error = (fields: object): void => void told.push(fields);
     const log = { info: error, warn: error, error, flush: () => Promise.resolve() };
@@ -203,7 +203,7 @@ describe('failures that come with every statement', () => {
     expect(told.at(-1)).toEqual({ error: 'ECONNREFUSED' });
   });
 
-  it('are statements while the database is away', () => {
+  it('are logged once for a hundred statements while the database is unavailable', () => {
     const told: unknown[] = [];
     const error = (fields: object): void => void told.push(fields);
     const tell = databaseFaultLog({ info: error, warn: error, error, flush: () => Promise.resolve() });

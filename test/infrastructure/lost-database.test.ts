@@ -4,15 +4,15 @@ import { withDatabase } from '../support/database.ts';
 
 const database = withDatabase();
 
-describe('a connection of its own', () => {
-  it('that breaks while it is used says that the database was lost', async () => {
+describe('a separate database connection', () => {
+  it('that breaks during use fails with an error that the database was lost', async () => {
     const used = withClient(database.url(), (client) =>
       client.query('select pg_terminate_backend(pg_backend_pid())'),
     );
     await expect(used).rejects.toThrow(/^The database was lost: /);
   });
 
-  it('to a database that only reads says that it takes no rows', async () => {
+  it('to a read-only database fails with an error that it accepts no writes', async () => {
     const used = withClient(database.url(), async (client) => {
       await client.query('set default_transaction_read_only = on');
       await client.query('create table anything (at timestamptz)');
@@ -22,7 +22,7 @@ describe('a connection of its own', () => {
     );
   });
 
-  it('leaves an error of the statement as it is', async () => {
+  it('passes on an error of the statement unchanged', async () => {
     await expect(withClient(database.url(), (client) => client.query('select 1 / 0'))).rejects.toThrow(
       /^division by zero$/,
     );

@@ -48,12 +48,12 @@ const refused = E.left({
   message: 'The gateway could not obtain credentials for the server.',
 });
 
-describe('the credentials of a file', () => {
+describe('credentials from the configuration', () => {
   it.each([
     [{ mode: 'none' } as const, {}],
     [{ mode: 'bearer', token: 't0ken' } as const, { authorization: 'Bearer t0ken' }],
     [{ mode: 'header', name: 'X-Api-Key', value: 'k3y' } as const, { 'x-api-key': 'k3y' }],
-  ])('%o go as they stand there, and stay when they are refused', async (auth, headers) => {
+  ])('%o are sent unchanged, also after the server refused them', async (auth, headers) => {
     const made = serverCredentials(auth, context);
     expect(await made.headers()).toEqual(E.right(headers));
     made.refused(headers);
@@ -62,7 +62,7 @@ describe('the credentials of a file', () => {
 });
 
 describe('client credentials', () => {
-  it('go to the token service form-encoded, and what it gives is concealed', async () => {
+  it('are sent form-encoded to the token service, and its token is concealed', async () => {
     answer = answering(200, { access_token: 't0ken', expires_in: 60 });
     expect(await credentials().headers()).toEqual(E.right({ authorization: 'Bearer t0ken' }));
     const basic = `gate%3Away:${encodeURIComponent(clientSecret)}`;
@@ -71,15 +71,15 @@ describe('client credentials', () => {
   });
 
   it.each([
-    ['as long as the service says', { expires_in: 3600 }, 3600],
-    ['five minutes, where the service does not say it', {}, 300],
-  ])('bring a token that is good for %s', async (_, more, lifeSecs) => {
+    ['the time that the service reports', { expires_in: 3600 }, 3600],
+    ['five minutes if the service reports no time', {}, 300],
+  ])('get a token that is valid for %s', async (_, more, lifeSecs) => {
     answer = answering(200, { access_token: 't0ken', ...more });
     const began = Date.now();
     const now = jest.spyOn(Date, 'now').mockReturnValue(began);
     const made = credentials();
     await made.headers();
-    // It is renewed ahead of its end: 225 s, or a quarter of a short life.
+    // It is renewed before its end: by 225 s, or by a quarter of a short lifetime.
     const aheadSecs = Math.min(225, lifeSecs / 4);
     now.mockReturnValue(began + (lifeSecs - aheadSecs - 1) * 1000);
     await made.headers();
@@ -101,17 +101,17 @@ describe('client credentials', () => {
     ['a redirect', 302, '', 'answered with status 302'],
     ['no token', 200, { token_type: 'Bearer' }, 'answered without a token'],
     ['no object', 200, '["t0ken"]', 'answered without a token'],
-    ['what no header holds', 200, { access_token: 't0ken\r\nx: y' }, 'answered without a token'],
-    ['more than a token', 200, { access_token: 't'.repeat(16_385) }, 'answered without a token'],
-    ['too much', 200, { access_token: 't0ken', more: 'm'.repeat(65_536) }, 'answered with too much'],
-  ])('that are answered with %s bring none, and the log says why', async (_, status, body, reason) => {
+    ['a token with a line end', 200, { access_token: 't0ken\r\nx: y' }, 'answered without a token'],
+    ['a token that is too long', 200, { access_token: 't'.repeat(16_385) }, 'answered without a token'],
+    ['a large body', 200, { access_token: 't0ken', more: 'm'.repeat(65_536) }, 'answered with too much'],
+  ])('that are answered with %s get no token, and the reason is logged', async (_, status, body, reason) => {
     answer = answering(status, body);
     expect(await credentials().headers()).toEqual(refused);
     expect(warnings).toEqual([`${name}: the token service ${reason}`]);
     expect(concealed).toEqual([]);
   });
 
-  it('that nobody takes bring none, and the log quotes nothing of them', async () => {
+  it('get no token if the token service is unreachable, and the log contains only the reason', async () => {
     expect(await credentials('http://127.0.0.1:9/token').headers()).toEqual(refused);
     expect(warnings).toEqual([`${name}: the token service could not be asked (ECONNREFUSED)`]);
   });

@@ -70,7 +70,7 @@ describe('a call of a tool', () => {
     });
   });
 
-  it('that was refused has no client span, and its error', () => {
+  it('that was refused has only a server span, with its error', () => {
     const { spans, telemetry } = observed();
     telemetry
       .begin({})
@@ -82,7 +82,7 @@ describe('a call of a tool', () => {
     });
   });
 
-  it('is counted and timed under labels of a bounded number, whatever callers write', () => {
+  it('is counted under a bounded number of labels, whatever methods callers send', () => {
     const { metrics, telemetry } = observed();
     telemetry.begin({}).ended(call);
     for (let n = 0; n < 3000; n += 1)
@@ -102,7 +102,7 @@ describe('a call of a tool', () => {
     ]);
   });
 
-  it('is timed in seconds with its error, and at the server alone where it went there', () => {
+  it('is timed in seconds with its error, and has a time at the server only if it was sent there', () => {
     const { metrics } = observed();
     const labels = { 'mcp.method.name': 'tools/call', mcp_server_id: 'files' };
     metrics.ended(call, 1500, 700);
@@ -133,7 +133,7 @@ describe('a call of a tool', () => {
     expect(of('mcp.client.operation.duration')).toEqual([]);
   });
 
-  it('is timed from its arrival, and at the server from when it was first sent there', async () => {
+  it('is timed from its arrival, and at the server from the first time that it was sent there', async () => {
     const { metrics, telemetry } = observed();
     const begun = telemetry.begin({});
     await sleep(60);
@@ -148,7 +148,7 @@ describe('a call of a tool', () => {
     expect(servedSecs).toBeLessThan(performance.now() / 1000);
   });
 
-  it('keeps the trace of its caller, upstream and in the log, where no spans are made', () => {
+  it('keeps the trace of its caller, upstream and in the log, if no spans are recorded', () => {
     const log = memoryLog();
     const begun = mcpTelemetryTo({ log: mcpCallLog(log) }).begin(parent);
     expect(begun.traceContext).toEqual(parent);

@@ -51,7 +51,7 @@ async function poolTo(answer: RequestListener, ids: readonly string[]) {
       await sleep(20);
       return reply;
     },
-    /** As a reload does: everything is read anew. */
+    /** As a reload does: every configuration is a new object. */
     reload: (left: readonly string[], timeoutMs = 20_000) => {
       configs = left.map((id) => ({ ...configOf(id, server.url), timeoutMs }));
     },
@@ -63,7 +63,7 @@ async function sendingTo(answer: RequestListener) {
   return (over: Partial<McpExchange> = {}) => send('own', message(over));
 }
 
-it('a reload keeps the connections of a server that says the same, and closes those of others', async () => {
+it('a reload keeps the connections of an unchanged server, and closes those of changed and removed ones', async () => {
   const { server, send, reload } = await poolTo(
     (_req, res) => void res.writeHead(202).end(),
     ['own', 'other'],
@@ -87,7 +87,7 @@ it('a reload keeps the connections of a server that says the same, and closes th
   expect(await send('own')).toMatchObject({ left: { code: 'unknown_server' } });
 });
 
-it('what nobody waits for any more goes to no server', async () => {
+it('a message that is already cancelled is sent to no server', async () => {
   let heard = 0;
   const send = await sendingTo((_req, res) => {
     heard += 1;
@@ -99,7 +99,7 @@ it('what nobody waits for any more goes to no server', async () => {
   expect(heard).toBe(0);
 });
 
-it('an event that does not end is read no further than a message may be long', async () => {
+it('an endless event fails with `result_too_large`', async () => {
   const send = await sendingTo((_req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     res.write(`data: ${'x'.repeat(5000)}`);
@@ -114,13 +114,13 @@ it('an event that does not end is read no further than a message may be long', a
 it.each([
   ['1024 characters', 'x'.repeat(1024), true],
   ['1025 characters', 'x'.repeat(1025), false],
-  ['two words', 'two words', false],
-])('the id of a session is what clients can carry, and else none: %s', async (_what, id, isId) => {
+  ['a space', 'two words', false],
+])('the session id of a server is used only if clients can send it: %s', async (_what, id, isId) => {
   const send = await sendingTo((_req, res) => void res.writeHead(202, { 'mcp-session-id': id }).end());
   expect(await send()).toMatchObject({ right: { session: isId ? id : undefined } });
 });
 
-it('sessions with so many servers that no client could carry their id do not begin', async () => {
+it('a session with so many servers that its id would be too long for clients is refused', async () => {
   const secret = randomBytes(32);
   const sessions = sealedSessions(
     async () => secret,

@@ -47,13 +47,13 @@ const sent = (over: Partial<MessagesStyle>, asked: UpstreamCall = call()) => {
   return encoded.right;
 };
 
-describe('how an upstream that speaks the messages body is spoken to', () => {
-  it('the path tells whether the answer is to be streamed', () => {
+describe('a call to an upstream with the messages body', () => {
+  it('has a path that depends on whether the answer is streamed', () => {
     expect(sent({}).path).toBe('/models/claude-opus-4-6:whole');
     expect(sent({}, call({ stream: true })).path).toBe('/models/claude-opus-4-6:stream');
   });
 
-  it('headers: those of the style, then of the provider, then of the route; no header of the caller’s', () => {
+  it('has the headers of the style, overridden by those of the provider and then of the route', () => {
     const { headers } = sent(
       {
         headers: { 'anthropic-version': '2023-06-01', 'x-a': '1', 'x-b': '1' },
@@ -73,7 +73,7 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
     });
   });
 
-  it('allow-listed betas are a header on endpointb_messages, beside those of the route, and in the body elsewhere', () => {
+  it('has allow-listed betas in a header on endpointb_messages, after those of the route, and in the body elsewhere', () => {
     const betas = ['context-1m-2025-08-07', 'unknown-2020-01-01'];
     const header = (over: Partial<UpstreamCall> & { readonly own?: Partial<Route> }) =>
       sent({ rules: endpointbRules }, call(over)).headers['anthropic-beta'];
@@ -89,7 +89,7 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
     }
   });
 
-  it('a request that cannot be said is left, by field', () => {
+  it('is refused with the name of the field if the request cannot be translated', () => {
     const { chat_completions: chat, messages } = messagesDialects(style(), context);
     const body = JSON.stringify({ model: 'm', n: 2, messages: [{ role: 'user', content: 'Hi' }] });
     expect(chat.encode(call({ body }))).toMatchObject({
@@ -104,7 +104,7 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
     });
   });
 
-  it('only an event stream is read as one, and a style without streaming reads none', () => {
+  it('reads events only from an event stream, and none in a style without streaming', () => {
     const { chat_completions, messages, count_tokens } = messagesDialects(style(), context);
     expect(count_tokens.events).toBeUndefined();
     for (const dialect of [chat_completions, messages]) {
@@ -115,7 +115,7 @@ describe('how an upstream that speaks the messages body is spoken to', () => {
       expect(dialect.events).toBeUndefined();
   });
 
-  it('whole answers: translated for chat, byte for byte for messages', () => {
+  it('has its non-streamed answer translated for chat and unchanged for messages, and an error in it is a fault', () => {
     const body = Buffer.from(
       '{"content":[{"type":"text","text":"Grüße"}],"usage":{"input_tokens":1.0,"output_tokens":2}}',
     );

@@ -18,7 +18,7 @@ const anyId = fc.oneof(
   fc.constantFrom('', 'a|b', 'functions.f:0', 'x'.repeat(64), 'x'.repeat(65), '__proto__', 'toolu_01'),
 );
 
-/** Both ids of one pair, as they go out. */
+/** The ids of calls and results, as they are sent upstream. */
 const pairOf = (encoded: ReturnType<typeof fromChatBody>): readonly unknown[] => {
   if (E.isLeft(encoded)) throw new Error(encoded.left.message);
   const { messages } = JSON.parse(encoded.right.text) as { readonly messages: readonly JsonObject[] };
@@ -93,7 +93,7 @@ describe('replay identifiers', () => {
     expect(boundId('')).toBe('tool_47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU');
   });
 
-  it('no id is cut: ones that differ in their last character alone stay apart', () => {
+  it('no id is truncated: long ids that differ only at the end remain different', () => {
     fc.assert(
       fc.property(
         fc.string({ minLength: 64, maxLength: 90 }),
@@ -102,7 +102,7 @@ describe('replay identifiers', () => {
     );
   });
 
-  it('both sides of a pair get the same value, in chat bodies and in the caller’s own', () => {
+  it('a call and its result get the same value, in chat bodies and in messages bodies', () => {
     fc.assert(
       fc.property(fc.uniqueArray(anyId, { minLength: 1, maxLength: 4 }), (ids) => {
         const expected = [...ids, ...ids].map((id) => boundId(Buffer.from(id).toString()));
@@ -114,11 +114,11 @@ describe('replay identifiers', () => {
     );
   });
 
-  it('parallel calls of the same id keep the same value', () => {
+  it('parallel calls with the same id get the same value', () => {
     expect(chat('a|b', 'a|b')).toEqual(Array(4).fill(boundId('a|b')));
   });
 
-  it('another shape may be asked for', () => {
+  it('another pattern of valid ids can be given', () => {
     const unified = boundedToolId(textDigest, /^[A-Za-z0-9_.:-]{1,64}$/);
     expect(unified('functions.get_temperature:0')).toBe('functions.get_temperature:0');
     expect(boundId('functions.get_temperature:0')).toMatch(/^tool_/);

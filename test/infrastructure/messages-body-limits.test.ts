@@ -21,7 +21,7 @@ const outbound = (over: object, rules: BodyRules, route: Partial<BodyCall['route
       body: JSON.stringify({ ...body, ...over }),
       stream: false,
       betas: [],
-      // A tier whose manual budgets pass.
+      // A model tier that accepts manual thinking budgets.
       route: { upstreamModel: 'anthropic/claude-sonnet-4-6', compatibility: {}, extraBody: {}, ...route },
     },
     rules,
@@ -52,7 +52,7 @@ describe('a chat caller who sends no `max_tokens`', () => {
     },
   );
 
-  it.each(filling)('%s: a default that has room for the thinking budget stays', (_, rules) => {
+  it.each(filling)('%s: a default is raised if the thinking budget does not fit in it', (_, rules) => {
     const sized = { defaultMaxTokens: 8192, outputLimit: 64_000 };
     expect(sent({ thinking_budget_tokens: 8191 }, rules, sized)['max_tokens']).toBe(8192);
     expect(sent({ thinking_budget_tokens: 8192 }, rules, sized)['max_tokens']).toBe(16_384);
@@ -72,7 +72,7 @@ describe('a chat caller who sends no `max_tokens`', () => {
 
 const limit = fc.integer({ min: 1, max: 200_000 });
 
-it("always: the caller's own limit wins, on every style and whatever the route says", () => {
+it("always: the caller's own limit is sent, for every style and any limits of the route", () => {
   const field = fc.constantFrom('max_tokens', 'max_completion_tokens');
   const rules = fc.constantFrom(rawPredictRules, invokeRules, endpointbRules);
   const route = fc.record({ defaultMaxTokens: limit, outputLimit: limit }, { requiredKeys: [] });
@@ -84,7 +84,7 @@ it("always: the caller's own limit wins, on every style and whatever the route s
   );
 });
 
-it('always: a limit that is filled in leaves room beside a thinking budget that the model can keep', () => {
+it('always: a limit that is filled in exceeds the thinking budget if the model allows it, and the caller’s own is kept', () => {
   const route = fc.record({ defaultMaxTokens: limit, outputLimit: limit }, { requiredKeys: [] });
   fc.assert(
     fc.property(limit, route, (budget, about) => {

@@ -9,7 +9,7 @@ const mark = { type: 'ephemeral', ttl: '1h' };
 const text = (words: string): JsonObject => ({ type: 'text', text: words });
 const marked = (words: string, cache_control: JsonObject = mark) => ({ ...text(words), cache_control });
 
-describe('a messages caller’s cache marks on platforms that refuse what they do not know', () => {
+describe('cache marks of a messages caller on platforms that refuse unknown fields', () => {
   describe.each(styles)('%s', (_, rules) => {
     const sent = (body: JsonObject, upstreamModel = 'anthropic.claude-sonnet-4-5'): JsonObject => {
       const route = { upstreamModel, compatibility: {}, extraBody: {} };
@@ -24,7 +24,7 @@ describe('a messages caller’s cache marks on platforms that refuse what they d
       return (body['messages'] as readonly JsonObject[]).at(-1)?.['content'];
     };
 
-    it('one of the whole body stands on its last block', () => {
+    it('`cache_control` of the body is moved to its last block', () => {
       const first = { role: 'user', content: [text('Hi'), text('there')] };
       expect(ending({ role: 'user', content: 'Hi' })).toEqual([marked('Hi')]);
       expect(ending(first)).toEqual([text('Hi'), marked('there')]);
@@ -34,14 +34,14 @@ describe('a messages caller’s cache marks on platforms that refuse what they d
       ]);
     });
 
-    it('which keeps a mark of its own, and needs a word', () => {
+    it('the last block keeps its own mark, and an empty or blank message gets none', () => {
       const own = [marked('Hi', { type: 'ephemeral' })];
       expect(ending({ role: 'user', content: own })).toEqual(own);
       expect(ending({ role: 'user', content: ' ' })).toBe(' ');
       expect(ending({ role: 'user', content: [] })).toEqual([]);
     });
 
-    it('one of the whole body means the conversation, also where the system’s words came last', () => {
+    it('`cache_control` of the body is moved to the last user block, also if a system message is last', () => {
       const messages = [
         { role: 'user', content: 'Hi' },
         { role: 'system', content: 'Be brief.' },
@@ -51,7 +51,7 @@ describe('a messages caller’s cache marks on platforms that refuse what they d
       expect(body['messages']).toEqual([{ role: 'user', content: [marked('Hi')] }]);
     });
 
-    it('go without `scope`, wherever they stand', () => {
+    it('are sent without `scope`, at every place', () => {
       const shared = { ...mark, scope: 'global' };
       const tool = { name: 'f', input_schema: { type: 'object' } };
       const body = sent({

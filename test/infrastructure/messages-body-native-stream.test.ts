@@ -43,8 +43,8 @@ const received = (events: readonly MessagesEvent[]): string => {
 const eventsOf = (text: string, ending?: Ending): readonly MessagesEvent[] =>
   outputsOf(machine, [Buffer.from(text)], ending);
 
-describe('a messages stream for callers who speak the same', () => {
-  it('goes out as the bytes that came, but for `vertex_event`, however it is cut', () => {
+describe('a messages stream for callers of the Messages API', () => {
+  it('is sent byte for byte, without `vertex_event`, for any chunking of the upstream', () => {
     fc.assert(
       fc.property(
         aMessage.chain((message) => fc.tuple(fc.constant(message), chunkingsOf(message.bytes))),
@@ -61,7 +61,7 @@ describe('a messages stream for callers who speak the same', () => {
     );
   });
 
-  it('`message_stop` alone is held and terminal, and nothing follows but `done`', () => {
+  it('only `message_stop` is held and terminal, and only `done` follows it', () => {
     fc.assert(
       fc.property(aMessage, ({ bytes }) => {
         const out = outputsOf(machine, [bytes, bytes]);
@@ -73,7 +73,7 @@ describe('a messages stream for callers who speak the same', () => {
     );
   });
 
-  it('an observer beside it sees usage and tool calls, hosted ones too', () => {
+  it('an observer of it sees usage and tool calls, including hosted ones', () => {
     fc.assert(
       fc.property(aMessage, ({ bytes, usage: { prompt, completion }, calls, foreign }) => {
         const observer = new MessagesObserver();
@@ -87,7 +87,7 @@ describe('a messages stream for callers who speak the same', () => {
     );
   });
 
-  it('an event without a name is given one, with every digit', () => {
+  it('an event without a name gets its type as the name, and keeps every digit', () => {
     const data = '{"type":"message_start","message":{"usage":{"input_tokens":9007199254740993}}}';
     const out = eventsOf(`data: ${data}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`);
     expect(received(out)).toBe(
@@ -95,7 +95,7 @@ describe('a messages stream for callers who speak the same', () => {
     );
   });
 
-  it.each(['event:', 'event: message'])('an event under `%s` has no name, and is given one', (line) => {
+  it.each(['event:', 'event: message'])('an event under `%s` gets its type as the name', (line) => {
     const out = eventsOf(`${line}\ndata: {"type":"message_stop"}\n\n`);
     expect(received(out)).toBe('event: message_stop\ndata: {"type":"message_stop"}\n\n');
   });
@@ -111,17 +111,17 @@ describe('a messages stream for callers who speak the same', () => {
     ],
     ['a malformed event', 'event: ping\ndata: {"type":\n\n', 'The upstream sent a malformed event.'],
     [
-      'an event whose name says more than its type',
+      'an event named `message_stop` with another type',
       'event: message_stop\ndata: {"type":"ping"}\n\n',
       'The upstream sent an event that contradicts itself.',
     ],
     [
-      'an event whose type says more than its name',
+      'an event of type `message_stop` with another name',
       'event: ping\ndata: {"type":"message_stop"}\n\n',
       'The upstream sent an event that contradicts itself.',
     ],
     [
-      'an event that is named by half a character',
+      'an event whose type is a lone surrogate',
       'data: {"type":"\\ud800"}\n\n',
       'The upstream sent a malformed event.',
     ],
@@ -133,7 +133,7 @@ describe('a messages stream for callers who speak the same', () => {
       'The upstream ended its stream before the answer was complete.',
     ],
   ])(
-    'fails with %s, in the presenter’s words, and never with `message_stop`',
+    'fails with %s, as an `error` event without secrets, and without `message_stop`',
     (_, more, message, type = '') => {
       const out = eventsOf(start + more);
       expect(out.at(-1)).toEqual(failure(message, type));
@@ -144,7 +144,7 @@ describe('a messages stream for callers who speak the same', () => {
     },
   );
 
-  it('a message that begins once more is told once, because clients give up on it', () => {
+  it('a repeated `message_start` is sent once, because clients fail on a second one', () => {
     const begin = (id: string) =>
       `event: message_start\ndata: {"type":"message_start","message":{"id":"${id}"}}\n\n`;
     const stop = 'event: message_stop\ndata: {"type":"message_stop"}\n\n';
@@ -153,7 +153,7 @@ describe('a messages stream for callers who speak the same', () => {
     expect(received(eventsOf(start + start + stop))).toBe(start + stop);
   });
 
-  it('another message that begins in the middle is a failure', () => {
+  it('another message that starts before the first has ended is a failure', () => {
     const begin = (id: string) => `data: {"type":"message_start","message":{"id":"${id}"}}\n\n`;
     const out = eventsOf(`${begin('msg_1')}${begin('msg_2')}data: {"type":"message_stop"}\n\n`);
     expect(out.at(-1)).toEqual(
@@ -162,7 +162,7 @@ describe('a messages stream for callers who speak the same', () => {
     expect(received(out)).not.toContain('message_stop');
   });
 
-  it('keeps the upstream’s own type of error', () => {
+  it('keeps the error type of the upstream', () => {
     const error = { type: 'rate_limit_error', message: 'Slow down.' };
     const out = eventsOf(`${start}event: error\ndata: ${JSON.stringify({ type: 'error', error })}\n\n`);
     expect(received(out)).toContain('data: {"type":"error","error":{"type":"rate_limit_error","message":');

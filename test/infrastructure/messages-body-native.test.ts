@@ -57,8 +57,8 @@ const refusal = (body: object, rules: BodyRules, sending?: Sending) => {
 const user = { role: 'user', content: [{ type: 'text', text: 'Hi' }] };
 const minimal = { model: 'anthropic.claude-opus-4-6-v1', max_tokens: 100, messages: [user] };
 
-describe('the caller’s own messages body', () => {
-  it('goes upstream as it is: cache marks, unknown members, order and every digit', () => {
+describe('a messages body from the caller', () => {
+  it('is sent with cache marks, unknown members, order and every digit unchanged', () => {
     const text =
       '{"model":"anthropic.claude-opus-4-6-v1","max_tokens":9007199254740993,"system":[{"type":"text","text":"S","cache_control":{"type":"ephemeral","ttl":"1h"}}],' +
       '"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"thinking","thinking":"Hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eA=="},' +
@@ -75,23 +75,23 @@ describe('the caller’s own messages body', () => {
   it.each<[string, object, object]>([
     ['alone', { output_format: { type: 'json_schema' } }, { format: { type: 'json_schema' } }],
     [
-      'beside an effort',
+      'beside `effort`',
       { output_config: { effort: 'low' }, output_format: { type: 'json_schema' } },
       { effort: 'low', format: { type: 'json_schema' } },
     ],
     [
-      'beside the newer one, which counts',
+      'beside `output_config.format`, which is kept',
       { output_config: { format: { type: 'json_schema' } }, output_format: { type: 'x' } },
       { format: { type: 'json_schema' } },
     ],
     ['null', { output_config: { effort: 'low' }, output_format: null }, { effort: 'low' }],
-  ])('a format in its older place goes in its newer one, %s', (_, over, output_config) => {
+  ])('`output_format` is moved to `output_config.format`: %s', (_, over, output_config) => {
     const body = sent({ ...minimal, ...over }, rawPredictRules);
     expect(body).toMatchObject({ output_config });
     expect(body).not.toHaveProperty('output_format');
   });
 
-  it('whatever a conversation holds, only ids that the upstream refuses are changed', () => {
+  it('for any conversation, only ids that the upstream refuses are changed', () => {
     const native = (messages: readonly JsonObject[]): unknown =>
       messages.map(({ role, content }) => ({
         role,
@@ -115,7 +115,7 @@ describe('the caller’s own messages body', () => {
     );
   });
 
-  it('the model is the route’s where the body names it; the version is never the caller’s', () => {
+  it('the model is that of the route if the body has one, and the version is never that of the caller', () => {
     const body = { ...minimal, model: 'fast', anthropic_version: 'x', anthropic_beta: ['own-2025-01-01'] };
     expect(sent(body, endpointbRules)).toEqual(minimal);
     expect(outbound(body, endpointbRules)).toMatchObject({ right: { betas: ['own-2025-01-01'] } });
@@ -125,21 +125,21 @@ describe('the caller’s own messages body', () => {
     });
   });
 
-  it('`stream` goes along where the upstream reads it from the body', () => {
+  it('`stream` is sent if the upstream reads it from the body', () => {
     const body = { ...minimal, stream: true };
     expect(sent(body, rawPredictRules, { stream: true })).toHaveProperty('stream', true);
     expect(sent(body, endpointbRules, { stream: true })).toHaveProperty('stream', true);
     expect(sent({ ...minimal, stream: false }, invokeRules)).not.toHaveProperty('stream');
   });
 
-  it('what the platforms do not know and what changes no answer is dropped', () => {
+  it('fields that a platform does not know and that change no answer are dropped', () => {
     const body = { ...minimal, service_tier: 'auto', inference_geo: 'global' };
     expect(sent(body, rawPredictRules)).toEqual(sent(minimal, rawPredictRules));
     expect(sent(body, invokeRules)).toEqual(sent(minimal, invokeRules));
     expect(sent(body, endpointbRules)).toEqual(body);
   });
 
-  it('a region goes along, or is refused where the platform has no field for it', () => {
+  it('a region is sent, or refused if the platform has no field for it', () => {
     const body = { ...minimal, inference_geo: 'us' };
     const refused = { left: { code: 'invalid_request', param: 'inference_geo' } };
     expect(outbound(body, rawPredictRules)).toMatchObject(refused);
@@ -153,7 +153,7 @@ describe('the caller’s own messages body', () => {
   });
 });
 
-it('a signature that a translation put on a call is another platform’s, and stays behind', () => {
+it('a signature in the `extra_content` of a call belongs to another platform, and is removed', () => {
   const use = { type: 'tool_use', id: 'a', name: 'f', input: {} };
   const told = { ...use, extra_content: { google: { thought_signature: 's' } } };
   const messages = [
@@ -171,7 +171,7 @@ describe('thinking blocks', () => {
   const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };
   const text = { type: 'text', text: 'Hello.' };
 
-  it('the caller’s own survive with their signatures; those of our own translation are dropped', () => {
+  it('with a signature are kept, and those without one, from the gateway’s own translation, are dropped', () => {
     const messages = [user, { role: 'assistant', content: [made, signed, text] }, user];
     expect(sent({ ...minimal, messages }, rawPredictRules)['messages']).toEqual([
       user,
@@ -180,7 +180,7 @@ describe('thinking blocks', () => {
     ]);
   });
 
-  it('a message of which nothing is left is left out', () => {
+  it('a message that becomes empty without them is omitted, and one that was empty is kept', () => {
     const messages = [
       user,
       { role: 'assistant', content: [made, { type: 'thinking', thinking: 'x' }] },
@@ -200,14 +200,14 @@ describe('messages of the role `system`', () => {
   };
   const body = { ...minimal, system: 'First.', messages: [system, user, blocks] };
 
-  it('stay where models know them', () => {
+  it('keep their position if the model supports them', () => {
     expect(sent(body, rawPredictRules, { upstreamModel: 'anthropic/claude-opus-4-8' })).toMatchObject({
       system: 'First.',
       messages: [system, user, blocks],
     });
   });
 
-  it('are plain there: the effort in force is the body’s own, and other blocks than texts are refused', () => {
+  it('that move to the front set the effort of the body, and are refused with blocks other than text', () => {
     const effort = { role: 'system', output_config: { effort: 'low' } };
     const said = sent({ ...minimal, messages: [user, effort] }, invokeRules);
     expect(said).toMatchObject({ output_config: { effort: 'low' }, messages: [user] });
@@ -218,7 +218,7 @@ describe('messages of the role `system`', () => {
     );
   });
 
-  it('go to the front where models know the system’s words there alone', () => {
+  it('move to the front if the model supports system text only there', () => {
     expect(sent(body, rawPredictRules)).toMatchObject({
       system: [
         { type: 'text', text: 'First.' },
@@ -246,13 +246,13 @@ describe('images and documents', () => {
     ['an image', base64, 'messages[0].content[0].type'],
     ['a document', document, 'messages[0].content[0].type'],
     ['an image in a result', result(base64), 'messages[0].content[0].content[0].type'],
-  ])('platform A: %s is unsupported and named', (_, block, param) => {
+  ])('platform A: %s is refused and named', (_, block, param) => {
     expect(refusal(asking(block), rawPredictRules)).toMatchObject({ code: 'invalid_request', param });
   });
 
   it.each<[string, object, string]>([
     ['an image', url, 'messages[0].content[0].source.type'],
-    ['an image from nowhere', { type: 'image' }, 'messages[0].content[0].source.type'],
+    ['an image without a source', { type: 'image' }, 'messages[0].content[0].source.type'],
     ['one in a result', result(base64, url), 'messages[0].content[0].content[1].source.type'],
     ['one in a document', nested, 'messages[0].content[0].source.content[0].source.type'],
     [
@@ -260,11 +260,11 @@ describe('images and documents', () => {
       result(nested),
       'messages[0].content[0].content[0].source.content[0].source.type',
     ],
-  ])('invoke: %s that is not in the request is rejected', (_, block, param) => {
+  ])('invoke: %s that is not inline is refused and named', (_, block, param) => {
     expect(refusal(asking(block), invokeRules)).toMatchObject({ code: 'invalid_request', param });
   });
 
-  it('what the upstream takes goes along', () => {
+  it('are sent unchanged if the upstream accepts them', () => {
     const body = asking(base64, document, result(base64));
     expect(sent(body, invokeRules)['messages']).toEqual(body.messages);
     const remote = asking(url, nested);
@@ -273,7 +273,7 @@ describe('images and documents', () => {
 });
 
 describe('the model-family policy', () => {
-  it('rejects and maps as it does for chat bodies', () => {
+  it('rejects a manual thinking budget and a temperature on the latest models, and maps the effort', () => {
     const latest = { upstreamModel: 'anthropic/claude-opus-4-7' };
     const manual = { ...minimal, thinking: { type: 'enabled', budget_tokens: 31_999, display: 'omitted' } };
     expect(refusal(manual, rawPredictRules, latest)).toMatchObject({ param: 'thinking.budget_tokens' });
@@ -288,7 +288,7 @@ describe('the model-family policy', () => {
     expect(sent(manual, invokeRules)).toMatchObject({ thinking: manual.thinking });
   });
 
-  it('adaptive thinking with the caller’s own effort is not touched', () => {
+  it('adaptive thinking with the caller’s own effort is sent unchanged', () => {
     const body = {
       ...minimal,
       thinking: { type: 'adaptive', display: 'omitted' },
@@ -298,7 +298,7 @@ describe('the model-family policy', () => {
       expect(sent(body, rules)).toMatchObject({ thinking: body.thinking, output_config: body.output_config });
   });
 
-  it('the caller’s own effort brings the beta flag one generation older, on platform B', () => {
+  it('the caller’s own effort adds the beta flag for the previous generation, on platform B', () => {
     const body = { ...minimal, output_config: { effort: 'low' } };
     const upstreamModel = 'us.anthropic.claude-opus-4-5-20251101-v1:0';
     expect(sent(body, invokeRules, { upstreamModel })['anthropic_beta']).toEqual(['effort-2025-11-24']);
@@ -320,7 +320,7 @@ describe('manual thinking in a tool loop', () => {
     ['raw-predict', rawPredictRules],
     ['invoke', invokeRules],
     ['endpointb_messages', endpointbRules],
-  ] as const)('%s: is left out, and noted, where its signed thinking did not come back', (_, rules) => {
+  ] as const)('%s: is omitted, and noted, if the signed thinking is missing', (_, rules) => {
     for (const body of [loop(use), loop({ ...signed, signature: '' }, use)]) {
       expect(sent(body, rules)).not.toHaveProperty('thinking');
       expect(outbound(body, rules)).toMatchObject({
@@ -333,7 +333,7 @@ describe('manual thinking in a tool loop', () => {
   });
 });
 
-describe('a profile whose id does not tell its tier', () => {
+describe('a profile whose id does not show its tier', () => {
   const upstreamModel = 'arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/a1b2c3d4e5f6';
   const body = { ...minimal, reasoning_effort: 'low' };
 
@@ -347,7 +347,7 @@ describe('a profile whose id does not tell its tier', () => {
   });
 });
 
-it('of the caller’s betas those go along that the upstream knows', () => {
+it('only the betas of the caller that the upstream knows are sent, each once', () => {
   const betas = [
     'interleaved-thinking-2025-05-14',
     'prompt-caching-2024-07-31',

@@ -12,8 +12,8 @@ describe('limits, sampling and stops', () => {
   it.each<[string, object, unknown]>([
     ['max_tokens', { max_tokens: 5 }, 5],
     ['max_completion_tokens', { max_tokens: undefined, max_completion_tokens: 6 }, 6],
-    ['both, the same', { max_tokens: 7, max_completion_tokens: 7 }, 7],
-  ])('%s', (_, over, expected) => {
+    ['both with the same value', { max_tokens: 7, max_completion_tokens: 7 }, 7],
+  ])('the limit is sent as `max_tokens`: %s', (_, over, expected) => {
     for (const [, rules] of styles) expect(sent({ ...minimal, ...over }, rules)['max_tokens']).toBe(expected);
   });
 
@@ -27,11 +27,11 @@ describe('limits, sampling and stops', () => {
     ['stop_sequences', { stop_sequences: 'a' }],
     ['stop_sequences', { stop_sequences: ['a'], stop: 'b' }],
     ['anthropic_beta', { anthropic_beta: 'x' }],
-  ])('%s is named: %p', (param, over) => {
+  ])('%s is named in the error: %p', (param, over) => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
   });
 
-  it('what stops may be is told by the name that the caller wrote', () => {
+  it('the error for invalid stops describes the field that the caller sent', () => {
     expect(refusal({ ...minimal, stop: 7 })?.message).toContain('must be a string or an array of strings.');
     expect(refusal({ ...minimal, stop_sequences: 7 })?.message).toContain('must be an array of strings.');
   });
@@ -43,7 +43,7 @@ describe('limits, sampling and stops', () => {
     expect(sent({ ...minimal, stop: [], temperature: null })).toEqual(sent(minimal));
   });
 
-  it('the caller’s own `stop_sequences` go along, as `top_k` does', () => {
+  it('the caller’s own `stop_sequences` are sent, also beside an equal `stop`', () => {
     for (const [, rules] of styles)
       for (const stop of [{}, { stop: null }, { stop: 'a' }])
         expect(sent({ ...minimal, ...stop, stop_sequences: ['a'] }, rules)['stop_sequences']).toEqual(['a']);
@@ -58,7 +58,7 @@ describe('limits, sampling and stops', () => {
   });
 });
 
-describe('controls of chat alone', () => {
+describe('controls that only chat has', () => {
   it.each<[string, unknown]>([
     ['presence_penalty', 0],
     ['frequency_penalty', 0.5],
@@ -87,7 +87,7 @@ describe('controls of chat alone', () => {
     ['audio', { voice: 'x' }],
     ['web_search_options', {}],
     ['response_format', { type: 'json_object' }],
-  ])('what would change the answer and cannot be said is rejected by name: `%s`', (field, value) => {
+  ])('a control that changes the answer and cannot be translated is rejected: `%s`', (field, value) => {
     for (const [, rules] of styles)
       expect(refusal({ ...minimal, [field]: value }, rules)).toMatchObject({ param: field });
   });
@@ -99,7 +99,7 @@ describe('controls of chat alone', () => {
       );
   });
 
-  it('what says nothing, and what changes no answer, is dropped', () => {
+  it('controls with default values, and those that change no answer, are dropped', () => {
     const silent = {
       n: 1,
       presence_penalty: 0,
@@ -123,7 +123,7 @@ describe('controls of chat alone', () => {
     expect(sent({ ...minimal, ...silent }, endpointbRules)).toEqual(sent(minimal, endpointbRules));
   });
 
-  it('platform A: a schema for the answer becomes `output_config.format`', () => {
+  it('platform A: a JSON schema becomes `output_config.format`, and is refused beside another one or on endpointb', () => {
     const schema = { type: 'object', properties: {} };
     const response_format = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema } };
     expect(sent({ ...minimal, response_format, output_config: { effort: 'low' } })['output_config']).toEqual({
@@ -167,7 +167,7 @@ describe('reasoning fields', () => {
   });
 
   it.each(['reasoning_budget_tokens', 'thinking_budget_tokens'])(
-    '%s becomes manual thinking, digit for digit',
+    '%s becomes manual thinking with the same digits',
     (field) => {
       const text = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],"${field}":2048.0}`;
       const result = outbound(text, rawPredictRules);
@@ -178,7 +178,7 @@ describe('reasoning fields', () => {
     },
   );
 
-  it('platform B adds the beta flag to effort one generation older', () => {
+  it('platform B adds the beta flag to an effort for the previous generation', () => {
     const body = { ...minimal, reasoning_effort: 'low', reasoning_budget_tokens: 2048 };
     const upstreamModel = 'us.anthropic.claude-opus-4-5-20251101-v1:0';
     const expected = {
@@ -194,7 +194,7 @@ describe('reasoning fields', () => {
     expect(sent(body, rawPredictRules, { upstreamModel })).toEqual({ ...sent(minimal), ...expected });
   });
 
-  it('manual thinking in a tool loop is left out and noted: preserved thinking is not replayed', () => {
+  it('manual thinking in a tool loop is omitted and noted, because preserved thinking is not replayed', () => {
     const body = {
       ...minimal,
       reasoning_budget_tokens: 2048,
@@ -224,7 +224,7 @@ describe('reasoning fields', () => {
 });
 
 describe('caller betas', () => {
-  it('go into the body of invoke and raw-predict, as far as the upstream knows them', () => {
+  it('are sent in the body of invoke and raw-predict, if the upstream knows them', () => {
     const betas = [
       'context-1m-2025-08-07',
       'claude-code-20250219',
@@ -243,7 +243,7 @@ describe('caller betas', () => {
   });
 
   it.each(['a\r\nx-own: b', 'a\u0000', 'a b', 'a,b', 'ä', '😀', ''])(
-    'a value of the body that a header cannot hold is refused where it goes into one: %j',
+    'a value of the body that a header cannot contain is refused if it is sent in one: %j',
     (beta) => {
       const body = { ...minimal, anthropic_beta: ['own-2025-01-01', beta] };
       expect(refusal(body, endpointbRules)).toMatchObject({
@@ -254,7 +254,7 @@ describe('caller betas', () => {
     },
   );
 
-  it('a value is sent once, and only ever one that is on the list', () => {
+  it('each value is sent once, and only if it is on the allow-list', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(rawPredictRules, invokeRules),

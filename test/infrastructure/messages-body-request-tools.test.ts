@@ -26,7 +26,7 @@ describe('tools', () => {
       { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
     ],
     ['`properties: null`', { type: 'object', properties: null }, { type: 'object', properties: {} }],
-    ['nothing in it', {}, { type: 'object', properties: {} }],
+    ['an empty schema', {}, { type: 'object', properties: {} }],
     ['no parameters', undefined, { type: 'object', properties: {} }],
     ['null', null, { type: 'object', properties: {} }],
   ])('function tools become custom tools with `input_schema`: %s', (_, parameters, input_schema) => {
@@ -41,7 +41,7 @@ describe('tools', () => {
     ['invoke', invokeRules, 'us.anthropic.claude-sonnet-4-5', true],
     ['invoke', invokeRules, 'us.anthropic.claude-opus-4-7', false],
     ['endpointb_messages', endpointbRules, 'anthropic.claude-opus-4-7', false],
-  ])('`strict` goes along where the model supports it: %s, %s', (_, rules, upstreamModel, supported) => {
+  ])('`strict` is sent if the model supports it: %s, %s', (_, rules, upstreamModel, supported) => {
     for (const strict of [true, false]) {
       const own = { type: 'function', function: { name: 'f', strict } };
       const [out] = sent({ ...minimal, tools: [own] }, rules, { upstreamModel })['tools'] as JsonObject[];
@@ -52,7 +52,7 @@ describe('tools', () => {
     expect(out).not.toHaveProperty('strict');
   });
 
-  it('`strict` follows the tier that the route says of an opaque id', () => {
+  it('`strict` follows the `model_tier` of the route for an opaque model id', () => {
     const upstreamModel = 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x';
     const tools = [{ type: 'function', function: { name: 'f', strict: true } }];
     for (const [model_tier, strict] of [
@@ -74,7 +74,7 @@ describe('tools', () => {
       { type: 'tool', name: 'weather' },
     ],
     [null, undefined],
-  ])('tool_choice %p', (tool_choice, expected) => {
+  ])('tool_choice %p is translated', (tool_choice, expected) => {
     for (const [, rules] of styles)
       expect(sent({ ...minimal, tools: [tool({})], tool_choice }, rules)['tool_choice']).toEqual(expected);
   });
@@ -86,14 +86,14 @@ describe('tools', () => {
     [true, undefined, undefined],
     [true, 'auto', { type: 'auto' }],
   ])(
-    'platform A: parallel_tool_calls %p with tool_choice %p',
+    'platform A: parallel_tool_calls %p with tool_choice %p is translated',
     (parallel_tool_calls, tool_choice, expected) => {
       const body = { ...minimal, tools: [tool({})], parallel_tool_calls, tool_choice };
       expect(sent(body)['tool_choice']).toEqual(expected);
     },
   );
 
-  it('without tools there is no choice, and one that needs a tool is rejected', () => {
+  it('without tools, tool_choice is omitted, and one that requires a tool is rejected', () => {
     for (const tool_choice of ['auto', 'none'])
       expect(sent({ ...minimal, tools: [], tool_choice, functions: [] })).toEqual(sent(minimal));
     expect(refusal({ ...minimal, tool_choice: 'required' })).toMatchObject({ param: 'tool_choice' });
@@ -113,11 +113,11 @@ describe('tools', () => {
     ['tool_choice.type', { tools: [tool({})], tool_choice: { type: 'allowed_tools' } }],
     ['tool_choice.function.name', { tools: [tool({})], tool_choice: { type: 'function', function: {} } }],
     ['parallel_tool_calls', { tools: [tool({})], parallel_tool_calls: 'no' }],
-  ])('%s is named', (param, over) => {
+  ])('%s is named in the error', (param, over) => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
   });
 
-  it('a name of more than 64 characters is the upstream’s to judge: it is never cut', () => {
+  it('a name of more than 64 characters is sent unchanged, for the upstream to check', () => {
     const name = `mcp__${'server_'.repeat(12)}__tool`;
     const named = { type: 'function', function: { name } };
     expect(sent({ ...minimal, tools: [named] })['tools']).toMatchObject([{ name }]);

@@ -17,7 +17,7 @@ import { minimal, outbound, refusal, sent, styles, user } from './messages-body-
 
 const boundId = boundedToolId(textDigest);
 
-describe('the smallest body', () => {
+describe('a minimal body', () => {
   it('platform A: `model` is not in the JSON body; it carries `anthropic_version: vertex-2023-10-16`', () => {
     expect(sent(minimal)).toEqual({
       max_tokens: 100,
@@ -53,7 +53,7 @@ describe('the smallest body', () => {
 });
 
 describe('messages', () => {
-  it('that end with the assistant end without white space, with which no model goes on from them', () => {
+  it('that end with the assistant are sent without white space at the end, because models refuse to continue it', () => {
     const said = (content: unknown) => [
       user,
       { role: 'assistant', content: ' One: \n' },
@@ -72,7 +72,7 @@ describe('messages', () => {
         ]);
   });
 
-  it('that end with somebody else, or with a call, stay as they are', () => {
+  it('that end with the user or with a call are sent unchanged', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
     const last = { role: 'assistant', content: 'Two: ', tool_calls: [call] };
     const told = (messages: object[]) => (sent({ ...minimal, messages }) as { messages: object[] }).messages;
@@ -80,7 +80,7 @@ describe('messages', () => {
     expect(told([user, last])).toMatchObject([{}, { content: [{ text: 'Two: ' }, { type: 'tool_use' }] }]);
   });
 
-  it('system and developer text is combined as `system`, wherever it stands', () => {
+  it('system and developer text is combined as `system`, at any position', () => {
     expect(
       sent({
         ...minimal,
@@ -107,7 +107,7 @@ describe('messages', () => {
     });
   });
 
-  it('calls and results become blocks; consecutive results are one user turn, in front of what the user says', () => {
+  it('calls and results become blocks; consecutive results are one user turn, before the text of the user', () => {
     const call = (id: string, name: string, text: string) => ({
       id,
       type: 'function',
@@ -152,7 +152,7 @@ describe('messages', () => {
     ]);
   });
 
-  it('arguments keep every digit; those that are no JSON object stay what they are', () => {
+  it('arguments keep every digit; those that are not a JSON object are sent as `_raw_arguments`', () => {
     const calling = (text: string): string =>
       JSON.stringify({
         ...minimal,
@@ -196,7 +196,7 @@ describe('messages', () => {
     expect(JSON.stringify(sent(body))).not.toContain('SECRET');
   });
 
-  it('a refusal is what the assistant said; words that say nothing are no block', () => {
+  it('a refusal becomes text of the assistant, and blank content becomes no block', () => {
     expect(
       sent({
         ...minimal,
@@ -254,7 +254,7 @@ describe('messages', () => {
         ],
       },
     ],
-  ])('%s is named where it cannot be said', (param, over) => {
+  ])('%s is named in the error if it cannot be translated', (param, over) => {
     expect(refusal({ ...minimal, ...over })).toMatchObject({ code: 'invalid_request', param });
   });
 });
@@ -294,7 +294,7 @@ describe('images', () => {
     });
   });
 
-  it('endpointb_messages: the upstream may fetch them', () => {
+  it('endpointb_messages: remote URLs are sent, for the upstream to fetch', () => {
     expect(sent(asking(remote), endpointbRules)['messages']).toEqual([
       {
         role: 'user',
@@ -303,14 +303,14 @@ describe('images', () => {
     ]);
   });
 
-  it.each(styles.slice(1))('%s: an image may be its URL itself', (_, rules) => {
+  it.each(styles.slice(1))('%s: `image_url` may be the URL itself, but not a number', (_, rules) => {
     const bare = { type: 'image_url', image_url: png.image_url.url };
     expect(sent(asking(bare), rules)['messages']).toEqual(sent(asking(png), rules)['messages']);
     const none = { type: 'image_url', image_url: 7 };
     expect(refusal(asking(none), rules)).toMatchObject({ param: 'messages[0].content[0].image_url' });
   });
 
-  it.each([png, jpeg, remote])('platform A: image blocks are unsupported, %p', (part) => {
+  it.each([png, jpeg, remote])('platform A: image blocks are refused and named, %p', (part) => {
     expect(refusal(asking(part))).toMatchObject({ param: 'messages[0].content[0].type' });
   });
 });
@@ -321,7 +321,7 @@ describe('files', () => {
   const pdf = 'data:application/pdf;base64,JVBERi0=';
   const bytes = { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' };
 
-  it('endpointb_messages: PDFs become documents, in tool results too, titled by their names', () => {
+  it('endpointb_messages: PDFs become documents, in tool results too, with their file names as titles', () => {
     const read = { type: 'text', text: 'Read it.' };
     const linked = file('https://example.com/b.pdf', { filename: '' });
     const document = { type: 'document', source: bytes, title: 'a.pdf' };
@@ -348,16 +348,16 @@ describe('files', () => {
     ['file.file_data', file('JVBERi0=', { filename: 'a.pdf' })],
     ['file.file_data', file('data:application/zip;base64,YQ==')],
     ['file.file_data', file('http://example.com/a.pdf')],
-  ])('endpointb_messages: others are refused by name, %s', (field, part) => {
+  ])('endpointb_messages: other files are refused, and the field is named, %s', (field, part) => {
     expect(refusal(asking(part), endpointbRules)).toMatchObject({ param: `messages[0].content[0].${field}` });
   });
 
-  it.each(styles.slice(0, 2))('%s: are unsupported', (_, rules) => {
+  it.each(styles.slice(0, 2))('%s: are refused and named', (_, rules) => {
     expect(refusal(asking(file(pdf)), rules)).toMatchObject({ param: 'messages[0].content[0].type' });
   });
 });
 
-describe('a messages conversation told in chat and back', () => {
+describe('a messages conversation translated to chat and back', () => {
   const textIn = (value: unknown): string => (typeof value === 'string' ? value : '');
 
   interface Turn {
@@ -365,7 +365,7 @@ describe('a messages conversation told in chat and back', () => {
     readonly content: JsonObject[];
   }
 
-  /** The same conversation in blocks, as the two translations together must give it. */
+  /** The same conversation in blocks, as the two translations together must produce it. */
   function expectedOf(messages: readonly JsonObject[]): readonly Turn[] {
     const turns: Turn[] = [];
     for (const { role, content } of messages) {
@@ -387,7 +387,7 @@ describe('a messages conversation told in chat and back', () => {
     );
   }
 
-  /** From white space behind the assistant's last words no model goes on. */
+  /** Without white space at the end of the last assistant text, because models refuse to continue it. */
   function withoutSpaceAtEnd(turns: readonly Turn[]): readonly Turn[] {
     const last = turns.at(-1);
     const end = last?.content.at(-1);

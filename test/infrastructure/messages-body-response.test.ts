@@ -34,8 +34,8 @@ const told = (answer: object | string): JsonObject => {
   return JSON.parse(String(result.right.text)) as JsonObject;
 };
 
-describe('a whole message as a chat completion', () => {
-  it('carries the gateway’s id, the requested model, the texts and the summed usage', () => {
+describe('a non-streamed message as a chat completion', () => {
+  it('has the gateway’s id, the requested model, the joined text and the summed usage', () => {
     expect(
       told(
         message([
@@ -65,7 +65,7 @@ describe('a whole message as a chat completion', () => {
     });
   });
 
-  it('tells what was thought, as a part of the output', () => {
+  it('has the thinking tokens as a part of the completion tokens', () => {
     const usage = { input_tokens: 5, output_tokens: 7, output_tokens_details: { thinking_tokens: 4 } };
     expect(told(message([], { usage }))['usage']).toEqual({
       prompt_tokens: 5,
@@ -75,7 +75,7 @@ describe('a whole message as a chat completion', () => {
     });
   });
 
-  it('calls, reasoning, citations and blocks without a word in chat each have their place', () => {
+  it('has calls in `tool_calls`, and reasoning, citations and blocks that chat does not have in the metadata', () => {
     const thinking = { type: 'thinking', thinking: 'Hm.', signature: 'c2ln' };
     const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };
     const redacted = { type: 'redacted_thinking', data: 'eA==' };
@@ -134,7 +134,7 @@ describe('a whole message as a chat completion', () => {
   );
 
   it.each(['pause_turn', 'compaction', 'a_new_one'])(
-    'the stop reason %s, for which chat has no word, is kept with the answer',
+    'the stop reason %s, which chat does not have, is kept in the metadata',
     (stop_reason) => {
       expect(told(message([], { stop_reason }))['provider_metadata']).toEqual({
         [namespace]: { stop_reason },
@@ -144,7 +144,7 @@ describe('a whole message as a chat completion', () => {
     },
   );
 
-  it('a refusal is explained, and what else is told of the answer as a whole stands beside it', () => {
+  it('has the explanation of a refusal, and other fields of the complete answer in the metadata', () => {
     const refused = {
       stop_reason: 'refusal',
       stop_details: { type: 'refusal', category: 'bio', explanation: 'That may harm.' },
@@ -166,7 +166,7 @@ describe('a whole message as a chat completion', () => {
     expect(told(message([]))).not.toHaveProperty('provider_metadata');
   });
 
-  it('what is said beside a call stays, and a call without an input has `{}`; no other block is text', () => {
+  it('keeps text beside a call, has `{}` for a call without input, and ignores text in other blocks', () => {
     const content = [
       { type: 'text', text: 'I look.' },
       { type: 'tool_use', id: 'a', name: 'f' },
@@ -178,7 +178,7 @@ describe('a whole message as a chat completion', () => {
     ]);
   });
 
-  it('an input keeps every digit', () => {
+  it('keeps every digit of an input', () => {
     fc.assert(
       fc.property(anObjectText, (input) => {
         const text = JSON.stringify(
@@ -192,7 +192,7 @@ describe('a whole message as a chat completion', () => {
     );
   });
 
-  it('what is observed of the translation is what is observed of the message', () => {
+  it('has the same observed usage and number of calls as the message', () => {
     fc.assert(
       fc.property(
         fc.record(
@@ -225,7 +225,7 @@ describe('a whole message as a chat completion', () => {
   });
 });
 
-describe('an answer that is no message', () => {
+describe('an answer that is not a message', () => {
   it.each<[string, string, string | RegExp]>([
     [
       'an error under status 200',
@@ -237,7 +237,7 @@ describe('an answer that is no message', () => {
     ['another family’s answer', '{"choices":[]}', 'The upstream answered without `content`.'],
     ['no JSON', '<html>', /not a JSON object/],
     ['an array', '[]', /not a JSON object/],
-  ])('%s', (_, text, expected) => {
+  ])('is a protocol fault: %s', (_, text, expected) => {
     for (const result of [messageAsChat(text, words), readMessage(text, sanitise)]) {
       const fault = E.isLeft(result) ? result.left : undefined;
       expect(fault).toMatchObject({
@@ -247,7 +247,7 @@ describe('an answer that is no message', () => {
     }
   });
 
-  it('an error tells what was used, in the words of each family', () => {
+  it('that is an error keeps its usage, in the fields of each family', () => {
     const text = '{"error":{"message":"m"},"usage":{"input_tokens":5,"output_tokens":7}}';
     expect(messageAsChat(text, words)).toMatchObject({
       left: { message: 'm', usage: { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 } },
@@ -257,7 +257,7 @@ describe('an answer that is no message', () => {
     });
   });
 
-  it.each(malformedBlocks)('one with a piece that would vanish: %s', (_, block) => {
+  it.each(malformedBlocks)('is a protocol fault if an invalid block would be lost: %s', (_, block) => {
     const text = JSON.stringify({ ...message([]), content: [{ type: 'text', text: 'a' }, block] });
     expect(messageAsChat(text, words)).toMatchObject(
       E.left({
@@ -268,7 +268,7 @@ describe('an answer that is no message', () => {
     );
   });
 
-  it('one that is nested too deeply is not translated', () => {
+  it('is a fault if it is nested too deeply', () => {
     const input = `${'{"a":'.repeat(maxJsonDepth)}1${'}'.repeat(maxJsonDepth)}`;
     const text = JSON.stringify(message([{ type: 'tool_use', id: 'a', name: 'f', input: 0 }])).replace(
       '"input":0',
@@ -279,7 +279,7 @@ describe('an answer that is no message', () => {
     });
   });
 
-  it('never throws, whatever the answer holds', () => {
+  it('never throws, and is a fault unless `content` is an array of objects', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.jsonValue({ maxDepth: 3 }), (content, usage) => {
         const result = messageAsChat(JSON.stringify({ content, usage }), words);

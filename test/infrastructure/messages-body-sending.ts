@@ -37,7 +37,7 @@ export const outbound = (body: object | string, rules: BodyRules, sending: Sendi
     textDigest,
   );
 
-/** The body that goes out; the test fails where none does. */
+/** The body that is sent upstream; the test fails if the request is refused. */
 export const sent = (
   body: object | string,
   rules: BodyRules = rawPredictRules,

@@ -33,22 +33,22 @@ describe('failures of a messages stream', () => {
       start + hello + stopped('end_turn') + errorEvent,
       'Overloaded [REDACTED]',
     ],
-    ['an error at the top', 'data: {"error":"quota"}\n\n', 'quota'],
-    ['an error without words', 'event: error\ndata: {}\n\n', 'The upstream reported an error.'],
+    ['a top-level `error`', 'data: {"error":"quota"}\n\n', 'quota'],
+    ['an error without a message', 'event: error\ndata: {}\n\n', 'The upstream reported an error.'],
     [
-      'an event named error, whatever its type',
+      'an event named `error` with another type',
       `${start}event: error\ndata: {"type":"message_stop"}\n\n`,
       'The upstream reported an error.',
     ],
-    ['no JSON', `${start}data: {"type":\n\n`, 'The upstream sent a malformed event.'],
-    ['no object', `${start}data: [1]\n\n`, 'The upstream sent a malformed event.'],
+    ['invalid JSON', `${start}data: {"type":\n\n`, 'The upstream sent a malformed event.'],
+    ['an array', `${start}data: [1]\n\n`, 'The upstream sent a malformed event.'],
     [
-      'an event that goes by another name',
+      'an event whose name and type differ',
       `${start}event: message_stop\ndata: {"type":"ping"}\n\n`,
       'The upstream sent an event that contradicts itself.',
     ],
-    ['too deep', start + deep, 'The upstream sent an event that is nested too deeply.'],
-    ['nothing at all', '', 'The upstream ended its stream before the answer was complete.'],
+    ['deep nesting', start + deep, 'The upstream sent an event that is nested too deeply.'],
+    ['an empty stream', '', 'The upstream ended its stream before the answer was complete.'],
     [
       'an end before the stop reason',
       start + hello,
@@ -69,13 +69,13 @@ describe('failures of a messages stream', () => {
       start + hello + stopped(null),
       'The upstream ended its stream before the answer was complete.',
     ],
-  ])('%s', (_, text, message) => {
+  ])('%s is reported as one failure at the end', (_, text, message) => {
     const events = eventsOf(text);
     expect(events.at(-1)).toMatchObject(failure(message));
     expect(events.filter(({ kind }) => kind !== 'chunk')).toHaveLength(1);
   });
 
-  it.each(malformedEvents)('a piece that would vanish is malformed: %s', (_, piece) => {
+  it.each(malformedEvents)('an invalid event whose content would be lost is malformed: %s', (_, piece) => {
     const events = eventsOf(start + hello + event(piece) + stopped('end_turn') + stop);
     expect(events.slice(0, -1)).toEqual(eventsOf(start + hello).slice(0, -1));
     expect(events.at(-1)).toMatchObject(failure('The upstream sent a malformed event.'));
@@ -85,7 +85,7 @@ describe('failures of a messages stream', () => {
     ['no block', ''],
     ['a block of text', open(1, { type: 'text', text: '' })],
     ['a call that has ended', open(1, { type: 'tool_use', id: 'a', name: 'f', input: {} }) + close(1)],
-  ])('arguments where there is %s are a malformed event, and blanks are nothing', (_case, before) => {
+  ])('arguments after %s are a malformed event, and blank ones are ignored', (_case, before) => {
     const piece = (partial_json: string | null) => delta(1, { type: 'input_json_delta', partial_json });
     const after = stopped('tool_use') + stop;
     expect(eventsOf(start + before + piece('{"a":') + after).at(-1)).toMatchObject(
@@ -95,7 +95,7 @@ describe('failures of a messages stream', () => {
       expect(eventsOf(start + before + piece(nothing) + after)).toEqual(eventsOf(start + before + after));
   });
 
-  it('another message that begins in the middle is a failure: half a call of the first would be told as a whole one', () => {
+  it('another message before the end of the first is a failure, because a partial call would look complete', () => {
     const begin = (id?: string) => event({ type: 'message_start', message: { id, content: [] } });
     const half = open(0, { type: 'tool_use', id: 'a', name: 'f', input: {} });
     const argued = delta(0, { type: 'input_json_delta', partial_json: '{"x":' });
@@ -109,7 +109,7 @@ describe('failures of a messages stream', () => {
       );
   });
 
-  it('an error beside the events is a failure, also after the stop reason', () => {
+  it('an error outside of the events is a failure, also after the stop reason', () => {
     const beside = '{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}';
     const told = andThen(reportingSseFrames(sanitise), messagesMachine);
     for (const before of [start + hello, start + hello + stopped('end_turn')])
@@ -127,19 +127,19 @@ describe('failures of a messages stream', () => {
     expect(complete.at(-2)).toMatchObject({ chunk: { usage: { total_tokens: 12 } } });
   });
 
-  it('an event goes by its name where its payload has no type, and one without data is none', () => {
+  it('an event is read by its name if its payload has no type, and one without data is ignored', () => {
     const untyped = (text: string) => text.replaceAll(/"type":"(?:message|content_block)_[a-z]+",?/g, '');
     const all = start + hello + stopped('end_turn') + stop;
     expect(untyped(all)).not.toContain('"type":"message');
     expect(eventsOf(`event: ping\ndata:\n\n${untyped(all)}`)).toEqual(eventsOf(all));
   });
 
-  it('nothing counts that comes behind a [DONE]', () => {
+  it('events after a [DONE] are ignored', () => {
     const complete = start + hello + stopped('end_turn');
     expect(eventsOf(`${complete}data: [DONE]\n\n${errorEvent}`)).toEqual(eventsOf(complete));
   });
 
-  it('what it remembers is bounded', () => {
+  it('too many tool calls or open content blocks are a failure', () => {
     const many = (block: object): string =>
       Array.from({ length: maxTranslatedToolCalls + 1 }, (_, index) => open(index, block)).join('');
     expect(eventsOf(start + many({ type: 'tool_use', id: 'a', name: 'f' })).at(-1)).toMatchObject(

@@ -32,7 +32,7 @@ export const stopped = (
   stop_reason: string | null,
   usage: object | undefined = { output_tokens: 7 },
 ): string => event({ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage });
-/** Each with what a chat answer finishes with, and where there are calls. */
+/** Each with the finish reason of a chat answer, without and with calls. */
 export const stopReasons: readonly (readonly [reason: string, finish: string, withCalls: string])[] = [
   ['end_turn', 'stop', 'tool_calls'],
   ['stop_sequence', 'stop', 'tool_calls'],
@@ -53,7 +53,7 @@ export const eventsOf = (text: string, ending?: Ending): readonly ChatEvent[] =>
 export const chunksOf = (events: readonly ChatEvent[]): readonly JsonObject[] =>
   events.flatMap((each) => (each.kind === 'chunk' ? [each.chunk] : []));
 
-/** The deltas of the one choice. */
+/** The deltas of the only choice. */
 export const deltasOf = (events: readonly ChatEvent[]): readonly JsonObject[] =>
   chunksOf(events).flatMap(({ choices }) =>
     (isArray(choices) ? choices : []).flatMap((choice) =>

@@ -39,7 +39,7 @@ describeMachineLaws('sseFrames, then chatFromMessages', {
 });
 
 describe('a messages stream as canonical chat chunks', () => {
-  it('role, text, finish, one usage chunk, done', () => {
+  it('has a role, text, a finish reason, one usage chunk and `done`', () => {
     const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1700, model: 'fast' };
     const chunk = (choices: readonly object[], more: object = {}, terminal = false) => ({
       kind: 'chunk',
@@ -57,7 +57,7 @@ describe('a messages stream as canonical chat chunks', () => {
     ]);
   });
 
-  it('means the same as the stream it was made from, whatever is in it', () => {
+  it('has the same text, calls, reasoning, other blocks and usage as the messages stream, for any content', () => {
     fc.assert(
       fc.property(aMessage, (message) => {
         const events = eventsOf(message.bytes.toString());
@@ -95,7 +95,7 @@ describe('a messages stream as canonical chat chunks', () => {
     );
   });
 
-  it('native reasoning and foreign blocks are never placed in `delta.content`', () => {
+  it('blocks that chat does not have are never placed in `delta.content`', () => {
     fc.assert(
       fc.property(aMessage, ({ bytes }) => {
         const events = eventsOf(bytes.toString());
@@ -111,7 +111,7 @@ describe('a messages stream as canonical chat chunks', () => {
   });
 
   it.each(['pause_turn', 'compaction', 'a_new_one'])(
-    'the stop reason %s, for which chat has no word, is kept with the chunk that finishes',
+    'the stop reason %s, which chat does not have, is kept in the metadata of a chunk',
     (reason) => {
       const chunks = chunksOf(eventsOf(start + hello + stopped(reason) + stop));
       expect(chunks.flatMap((chunk) => chunk['provider_metadata'] ?? [])).toEqual([
@@ -120,7 +120,7 @@ describe('a messages stream as canonical chat chunks', () => {
     },
   );
 
-  it('calls are numbered from 0 among the tools; a call without arguments has `{}`', () => {
+  it('calls are numbered from 0 without other blocks; a call without arguments has `{}`', () => {
     const events = eventsOf(
       start +
         hello +
@@ -150,7 +150,7 @@ describe('a messages stream as canonical chat chunks', () => {
     ]);
   });
 
-  it('an input that comes whole with its block keeps every digit, also where the block never ends', () => {
+  it('an input that is complete in the start of its block keeps every digit, also if the block never ends', () => {
     const whole =
       'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":' +
       '{"type":"tool_use","id":"a","name":"f","input":{"n":9007199254740993,"x":1.50}}}\n\n';
@@ -160,7 +160,7 @@ describe('a messages stream as canonical chat chunks', () => {
       );
   });
 
-  it('a thinking block that has a signature alone is kept', () => {
+  it('a thinking block that has only a signature is kept', () => {
     const events = eventsOf(
       start +
         open(0, { type: 'thinking', thinking: '', signature: '' }) +
@@ -172,7 +172,7 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(nativeOf(events)).toEqual([{ reasoning: [{ index: 0, type: 'thinking', signature: 'c2ln' }] }]);
   });
 
-  it('thinking deltas inside a text block are no text, and a second message_start is none', () => {
+  it('thinking deltas inside a text block are not text, and a second message_start is ignored', () => {
     const events = eventsOf(
       start +
         open(0, { type: 'text', text: 'A' }) +
@@ -188,7 +188,7 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(deltas.filter(({ role }) => role !== undefined)).toHaveLength(1);
   });
 
-  it('citations go beside the text', () => {
+  it('citations are in the metadata', () => {
     const citation = { type: 'char_location', cited_text: 'x', start: 1 };
     const events = eventsOf(
       start +
@@ -200,7 +200,7 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(nativeOf(events)).toEqual([{ citations: [citation] }]);
   });
 
-  it('a block may have all of it as it begins: text with its citations, and thinking with its signature', () => {
+  it('a block may be complete at its start: text with its citations, and thinking with its signature', () => {
     const citation = { type: 'char_location', cited_text: 'x' };
     const events = eventsOf(
       start +
@@ -229,7 +229,7 @@ describe('a messages stream as canonical chat chunks', () => {
     ]);
   });
 
-  it('what chat has no word for is kept as it came, with the place of its block', () => {
+  it('blocks and deltas that chat does not have are kept unchanged, with the index of their block', () => {
     const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
     const pieces = [
       { type: 'input_json_delta', partial_json: '{}' },
@@ -260,7 +260,7 @@ describe('a messages stream as canonical chat chunks', () => {
     ['without input', '', ['{}']],
     ['with blanks', delta(0, { type: 'input_json_delta', partial_json: ' \n' }), [' \n', '{}']],
     [
-      'with blanks behind its arguments',
+      'with blanks after its arguments',
       delta(0, { type: 'input_json_delta', partial_json: '{"x":1}' }) +
         delta(0, { type: 'input_json_delta', partial_json: ' ' }),
       ['{"x":1}', ' '],
@@ -276,7 +276,7 @@ describe('a messages stream as canonical chat chunks', () => {
     ).toEqual(['', ...told, '', '{"y":1}']);
   });
 
-  it('a refusal is explained before the end, with which comes what is told of the answer as a whole', () => {
+  it('a refusal is explained before the finish chunk, which has the fields of the complete answer in its metadata', () => {
     const container = { id: 'container_1', expires_at: '2026-01-01T00:00:00Z' };
     const context_management = { applied_edits: [{ cleared_input_tokens: 9 }] };
     const stop_details = { type: 'refusal', category: null, explanation: 'That may harm.' };
@@ -313,7 +313,7 @@ describe('a messages stream as canonical chat chunks', () => {
     );
   });
 
-  it('a message that is whole as it begins has its text, its calls and its stop reason', () => {
+  it('a message that is complete at its start has its text, its calls and its stop reason', () => {
     const caller = { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' };
     const content = [
       { type: 'text', text: 'Once more.' },
@@ -335,14 +335,14 @@ describe('a messages stream as canonical chat chunks', () => {
     expect(events.slice(-2)).toMatchObject([{ chunk: { usage: { total_tokens: 0 } } }, { kind: 'done' }]);
   });
 
-  it('a stop reason that a message begins with counts where no other comes, and with `message_stop`', () => {
+  it('a stop reason in `message_start` counts if no other follows, and only with `message_stop`', () => {
     const begun = event({ type: 'message_start', message: { content: [], stop_reason: 'max_tokens' } });
     expect(finishesOf(eventsOf(begun + hello + stop))).toEqual(['length']);
     expect(finishesOf(eventsOf(begun + hello + stopped('end_turn') + stop))).toEqual(['stop']);
     expect(eventsOf(begun + hello).at(-1)).toMatchObject({ kind: 'failed' });
   });
 
-  it('an answer that nothing said the end of is over with `message_stop`', () => {
+  it('an answer without a stop reason is complete with `message_stop`', () => {
     expect(finishesOf(eventsOf(start + hello + stop))).toEqual(['stop']);
     expect(finishesOf(eventsOf(start + hello + stopped(null) + stop))).toEqual(['stop']);
     expect(eventsOf(start + hello + stopped(null) + stop).at(-1)).toEqual({ kind: 'done' });
@@ -356,7 +356,7 @@ describe('usage', () => {
     return all[0];
   };
 
-  it('what `message_delta` says replaces what `message_start` said; cache parts are summed', () => {
+  it('of `message_delta` replaces that of `message_start`; cache parts are summed', () => {
     const begun = event({
       type: 'message_start',
       message: {
@@ -380,7 +380,7 @@ describe('usage', () => {
     });
   });
 
-  it('tells what was thought, as a part of the output', () => {
+  it('has the thinking tokens as a part of the completion tokens', () => {
     const usage = { output_tokens: 7, output_tokens_details: { thinking_tokens: 4 } };
     expect(usageOf(eventsOf(start + stopped('end_turn', usage) + stop))).toMatchObject({
       completion_tokens: 7,
@@ -388,7 +388,7 @@ describe('usage', () => {
     });
   });
 
-  it('tells rounds as they are, and so what is billed beside the answer', () => {
+  it('keeps `iterations` unchanged, and so what is billed beside the answer', () => {
     const iterations = [
       { type: 'compaction', input_tokens: 9, output_tokens: 2 },
       { type: 'message', input_tokens: 5, output_tokens: 7 },
@@ -402,7 +402,7 @@ describe('usage', () => {
     });
   });
 
-  it('counts that cannot be used are told as null; none at all is no usage', () => {
+  it('has null for counts that cannot be used, and is omitted if there are none', () => {
     const unusable = stopped('end_turn', { output_tokens: -1 });
     expect(usageOf(eventsOf(start + unusable + stop))).toEqual({
       prompt_tokens: null,
@@ -415,7 +415,7 @@ describe('usage', () => {
     expect(usageOf(eventsOf(silent + stop))).toBeUndefined();
   });
 
-  it('a failure tells what was used where `message_delta` has told it: `message_start` holds a placeholder', () => {
+  it('is sent with a failure if `message_delta` reported it, because `message_start` has a placeholder', () => {
     const failed = eventsOf(start + hello).at(-1);
     expect(failed).toMatchObject({ kind: 'failed' });
     expect(failed).not.toHaveProperty('chunk');

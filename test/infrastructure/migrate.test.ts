@@ -41,7 +41,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 describe('migrate', () => {
-  it('applies the files in the order of their numbers, once, and names them', async () => {
+  it('applies the files in the order of their numbers, once, and returns their names', async () => {
     await write('0002_add.sql', 'ALTER TABLE a ADD COLUMN n integer;');
     await write('0001_first.sql', 'CREATE TABLE a (id integer); CREATE TABLE b (id integer);');
 
@@ -54,14 +54,14 @@ describe('migrate', () => {
     ]);
   });
 
-  it('does nothing for a folder without migrations, whatever else is in it', async () => {
+  it('does nothing for a folder without migrations that has other files', async () => {
     await write('schema.sql', 'not a migration');
     await write('README.md', 'not a migration either');
     expect(await migrate(database.url, dir)).toEqual([]);
     expect(await pendingMigrations(database.url, dir)).toEqual([]);
   });
 
-  it('lets one of four processes at once migrate while the others wait', async () => {
+  it('applies the files in one of four processes at the same time while the others wait', async () => {
     await write('0001_slow.sql', 'CREATE TABLE a (id integer); SELECT pg_sleep(1);');
     await write('0002_next.sql', 'CREATE TABLE b (id integer);');
     const applied = await Promise.all([1, 2, 3, 4].map(() => migrateInNewProcess(database.url)));
@@ -73,7 +73,7 @@ describe('migrate', () => {
     ]);
   });
 
-  it('gives up with a clear error when another process holds the lock too long', async () => {
+  it('fails with a clear error if another process holds the lock too long', async () => {
     await query(database.url, 'CREATE TABLE held (id integer)');
     await write('0001_slow.sql', 'SELECT FROM held;');
     await connected(database.url, async (holder) => {
@@ -93,7 +93,7 @@ describe('migrate', () => {
     });
   });
 
-  it('applies a file whole or not at all, and names the file and the line', async () => {
+  it('applies a file completely or not at all, and names the file and the line of an error', async () => {
     await write('0001_good.sql', 'CREATE TABLE a (id integer);');
     await write('0002_bad.sql', 'CREATE TABLE b (id integer);\n\nINSERT INTO nowhere VALUES (1);\n');
 
@@ -112,7 +112,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, dir)).toHaveLength(2);
   });
 
-  it('runs a file marked -- no-transaction outside of one', async () => {
+  it('runs a file marked -- no-transaction outside of a transaction', async () => {
     await write('0001_table.sql', 'CREATE TABLE a (id integer);');
     await write('0002_index.sql', 'CREATE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);');
     await expect(migrate(database.url, dir)).rejects.toThrow(/0002_index.sql failed.*transaction block/);
@@ -138,14 +138,14 @@ describe('migrate', () => {
     await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
   });
 
-  it('takes other line ends for the same file', async () => {
+  it('accepts an applied file with other line ends', async () => {
     await write('0001_first.sql', 'CREATE TABLE a (\n  id integer\n);\n');
     await migrate(database.url, dir);
     await write('0001_first.sql', 'CREATE TABLE a (\r\n  id integer\r\n);\r\n');
     expect(await migrate(database.url, dir)).toEqual([]);
   });
 
-  it('leaves a database that is newer than the files as it is, its functions too, and says what it has more', async () => {
+  it('does not change a database that is newer than the files, nor its functions, and names its newer migrations', async () => {
     const functionSaying = (word: string): string =>
       `create or replace function word() returns text language sql as 'select ''${word}''';`;
     await write('0001_first.sql', 'SELECT 1;');
@@ -201,7 +201,7 @@ describe('the functions', () => {
   const answer = async (name: string) =>
     (await query(database.url, `select ${name}() as answer`)) as readonly { readonly answer: number }[];
 
-  it('come after the tables, in any order among themselves, and again when their text has changed', async () => {
+  it('are created after the tables, in any order among themselves, and again if their text has changed', async () => {
     const first = await release('first', { one: 'select two() + count(*)::integer from a', two: 'select 2' });
     expect(await pendingMigrations(database.url, first)).toEqual([
       '0001_table.sql',
@@ -225,7 +225,7 @@ describe('the functions', () => {
     expect(await answer('one')).toEqual([{ answer: 3 }]);
   });
 
-  it('of an older release do not come back, whoever starts again during a roll-out', async () => {
+  it('of an older release are not applied again when it restarts during a roll-out', async () => {
     const [older, newer] = [
       await release('older', { f: 'select 1' }),
       await release('newer', { f: 'select 2' }),
@@ -237,7 +237,7 @@ describe('the functions', () => {
     expect(await answer('f')).toEqual([{ answer: 2 }]);
   });
 
-  it('are applied all or none, and the file and the line of what fails are named', async () => {
+  it('are applied completely or not at all, and the file and the line of an error are named', async () => {
     await migrate(database.url, await release('good', { a: 'select 1', b: 'select 1' }));
     const bad = await release('bad', { a: 'select 2', b: 'select 1\n from nowhere' });
     await expect(migrate(database.url, bad)).rejects.toThrow(
@@ -247,7 +247,7 @@ describe('the functions', () => {
     expect(await pendingMigrations(database.url, bad)).toEqual(['functions/a.sql', 'functions/b.sql']);
   });
 
-  it('with another result are refused: they need another name', async () => {
+  it('with a changed return type are refused', async () => {
     await migrate(database.url, await release('before', { f: 'select 1' }));
     const after = await release('after', {});
     await writeFile(
@@ -261,10 +261,10 @@ describe('the functions', () => {
 
   it.each([
     ['two in one file', `${made('f', 'select 1')}\n${made('g', 'select 1')}`],
-    ['named otherwise', made('g', 'select 1')],
+    ['another name', made('g', 'select 1')],
     ['a table', 'create table f (n integer);'],
-    ['not to be replaced', made('f', 'select 1').replace('or replace ', '')],
-  ])('are one a file, named for it, and replace the one before: not %s', async (_, text) => {
+    ['no `or replace`', made('f', 'select 1').replace('or replace ', '')],
+  ])('are one per file, with its name, and replace the previous one: %s is refused', async (_, text) => {
     const folder = await release('odd', {});
     await writeFile(path.join(folder, 'functions', 'f.sql'), text);
     await expect(migrate(database.url, folder)).rejects.toThrow('functions/f.sql should hold one statement');
@@ -292,7 +292,7 @@ describe('the database of a suite', () => {
     expect(rows).toEqual(names.filter((name) => /^\d/.test(name)).map((name) => ({ name })));
   });
 
-  it('can be made many times at once, and removed while it is in use', async () => {
+  it('can be created six times at the same time, and dropped', async () => {
     const made = await Promise.all(Array.from({ length: 6 }, () => createDatabase()));
     expect(new Set(made.map(({ url }) => url)).size).toBe(6);
     await connected(own.url(), async (client) => {

@@ -38,7 +38,7 @@ export interface LedgerWorld {
 const later = new Date('2028-03-01T00:00:00Z');
 const bare = { charge: undefined, logged: undefined, release: undefined, deferrableTo: undefined };
 
-/** The behaviour of every `Ledger`, in the sentences of its port. */
+/** The behaviour of every `Ledger`, as its port describes it. */
 export function describeLedger(
   name: string,
   { ledger, closing, lost, aUser, aTeam, setUserBudget, aLimit, standAt }: LedgerWorld,
@@ -49,7 +49,7 @@ export function describeLedger(
   beforeAll(() => standAt('2028-03-15T12:00:00Z'));
 
   describe(`admission by ${name}`, () => {
-    it('tells that an owner has no budget', async () => {
+    it('returns no budget for an owner without one', async () => {
       expect(await admitted(ledger(), anAsk(await aUser()))).toEqual({
         alreadyAccounted: false,
         claimed: true,
@@ -63,7 +63,7 @@ export function describeLedger(
       ['weekly', '2028-03-13T00:00:00Z', '2028-03-20T00:00:00Z'],
       ['monthly', '2028-03-01T00:00:00Z', '2028-04-01T00:00:00Z'],
     ] as const)(
-      'tells the active %s budget, its UTC window and its counted spend',
+      'returns the active %s budget, its UTC window and its counted spend',
       async (cadence, from, until) => {
         const user = await aUser({ amount: 5n, cadence, hard: false });
         expect(await settle(aRecord(user, 3n * unit), aRecord(user, unpriced))).toEqual([
@@ -81,13 +81,13 @@ export function describeLedger(
       },
     );
 
-    it('gives the service accounts of a team the budget and the spend of the team', async () => {
+    it('returns the same budget spend for a team and its service accounts', async () => {
       const [team, serviceAccount] = await aTeam({ amount: 9n });
       await settle(aRecord(team, 1n), aRecord(serviceAccount, 2n));
       expect([await spentBy(team), await spentBy(serviceAccount)]).toEqual([3n, 3n]);
     });
 
-    it('knows an accounted request id again, in the same scope alone and where the caller chose it', async () => {
+    it('recognises an accounted request id only in the same scope, and only if the caller chose it', async () => {
       const [user, other] = [await aUser(), await aUser()];
       const requestId = randomUUID();
       await settle(aRecord(user, unpriced, { requestId }));
@@ -102,7 +102,7 @@ export function describeLedger(
   });
 
   describe(`rate limits by ${name}`, () => {
-    it('let in what has room under all of them, and count what they refuse under none', async () => {
+    it('admit a request if all of them have room, and count a refused request under none of them', async () => {
       const user = await aUser();
       const [wide, narrow] = [await aLimit({ requests: 3 }), await aLimit({ requests: 1 })];
       const asks = [[wide, narrow], [wide, narrow], [wide], [wide], [wide]];
@@ -117,7 +117,7 @@ export function describeLedger(
       await standAt('2028-03-15T12:00:00Z');
     });
 
-    it('count tokens when a request ends, and what is in flight until then', async () => {
+    it('count tokens when a request ends, and the request as in flight until then', async () => {
       const user = await aUser();
       const limits = [await aLimit({ tokens: 10 }), await aLimit({ inFlight: 1 })];
       const [first, second, third] = [
@@ -137,14 +137,14 @@ export function describeLedger(
     const claimed = async (caller: Caller, requestId: string, over: object = {}) =>
       (await admitted(ledger(), anAsk(caller, { requestId, claim: true, ...over }))).claimed;
 
-    it('are held by exactly one of many that ask at once', async () => {
+    it('are held by exactly one of 20 concurrent requests', async () => {
       const user = await aUser();
       const requestId = randomUUID();
       const all = await Promise.all(Array.from({ length: 20 }, () => claimed(user, requestId)));
       expect(all.filter(Boolean)).toHaveLength(1);
     });
 
-    it('bind nobody who does not ask for one, and no other owner', async () => {
+    it('affect neither requests without a claim nor other owners', async () => {
       const [user, other] = [await aUser(), await aUser()];
       const requestId = randomUUID();
       expect(await claimed(user, requestId)).toBe(true);
@@ -166,7 +166,7 @@ export function describeLedger(
   });
 
   describe(`settlement by ${name}`, () => {
-    it('records one row for a request id and scope, and calls the others duplicates', async () => {
+    it('records one row for a request id and scope, and returns `duplicate` for others', async () => {
       const [user, other] = [await aUser({ amount: 99n }), await aUser()];
       const requestId = randomUUID();
       const records = [
@@ -188,7 +188,7 @@ export function describeLedger(
       expect(await spentBy(user)).toBe(unit);
     });
 
-    it('always judges one scope in arrival order, each by the rule of the hard limit', async () => {
+    it('always checks the records of one scope in arrival order, each by the rule of the hard limit', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.nat(9), { minLength: 1, maxLength: 12 }),
@@ -214,7 +214,7 @@ export function describeLedger(
       );
     });
 
-    it('may fill a hard budget to the picodollar and not one further', async () => {
+    it('may use a hard budget to the picodollar, and not one more', async () => {
       const user = await aUser({ amount: 1n });
       expect(await settle(aRecord(user, unit + 1n), aRecord(user, unit), aRecord(user, 1n))).toEqual([
         'blocked',
@@ -223,7 +223,7 @@ export function describeLedger(
       ]);
     });
 
-    it('neither counts nor blocks what has no price or no usage, even under a full hard budget', async () => {
+    it('does not block a record without a price or usage, even under a full hard budget', async () => {
       const user = await aUser({ amount: 0n });
       const missing = { pricingStatus: 'usage_missing' } as const;
       expect(await settle(aRecord(user, unpriced), aRecord(user, missing), aRecord(user, 1n))).toEqual([
@@ -233,7 +233,7 @@ export function describeLedger(
       ]);
     });
 
-    it('tells a blocked cost the budget, its window and the database time', async () => {
+    it('returns the budget, its window and the database time with a blocked cost', async () => {
       const user = await aUser({ amount: 3n, cadence: 'weekly' });
       expect(await ledger().settle(aRecord(user, 4n * unit))).toEqual(
         E.right({
@@ -245,7 +245,7 @@ export function describeLedger(
       );
     });
 
-    it('judges by the window of its own time: a new day has all of a daily budget', async () => {
+    it('checks the window of the database time: a new day has the full daily budget', async () => {
       const user = await aUser({ amount: 2n, cadence: 'daily' });
       expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
       await standAt('2028-03-16T00:00:00Z');
@@ -253,7 +253,7 @@ export function describeLedger(
       await standAt('2028-03-15T12:00:00Z');
     });
 
-    it('shuts the window after a blocked cost where it is told to, until the budget changes', async () => {
+    it('closes the window after a blocked cost with `close_window`, until the budget changes', async () => {
       const user = await aUser({ amount: 1n });
       const closed = async () => (await admitted(closing(), anAsk(user))).budget?.closed;
       expect(await settle(aRecord(user, 2n * unit))).toEqual(['blocked']);
@@ -264,7 +264,7 @@ export function describeLedger(
       expect(await closed()).toBe(false);
     });
 
-    it('fails one record that cannot be written as `internal_error`, and that one alone', async () => {
+    it('returns `internal_error` for a record that cannot be written, and only for that one', async () => {
       const user = await aUser();
       const bad = aRecord(user, 1n, { requestLogId: 'no id' });
       expect(await settle(aRecord(user, 1n), bad, aRecord(user, 1n))).toEqual([
@@ -276,12 +276,12 @@ export function describeLedger(
   });
 
   describe(`a lost database behind ${name}`, () => {
-    it('admits nobody', async () => {
+    it('fails each admission with `store_unavailable`', async () => {
       for (const each of await lost())
         expect(await each.admit(anAsk(await aUser()))).toMatchObject({ left: { code: 'store_unavailable' } });
     });
 
-    it('journals what may wait, and refuses what may not or what no journal takes', async () => {
+    it('journals a record that may be deferred, and is `store_unavailable` for others or if the journal refuses it', async () => {
       const [journaling, full] = await lost();
       const mayWait = { ...aRecord(await aUser(), 1n), deferrableTo: later };
       const mustBeJudged = aRecord(await aUser({ amount: 1n }), 1n);

@@ -11,14 +11,14 @@ export interface LawSubject<Output> {
   readonly streams: fc.Arbitrary<Buffer>;
   /** Outputs after which no other may come. */
   readonly isTerminal: (output: Output) => boolean;
-  /** A piece that never completes anything, and the whole output for more of it than any limit. */
+  /** A piece that never completes anything, and the complete output for more of it than any limit allows. */
   readonly endless: { readonly piece: Buffer; readonly pushes: number; readonly outputs: readonly Output[] };
 }
 
 const endings: readonly Ending[] = [{ kind: 'eof' }, { kind: 'fault', reason: 'The connection broke.' }];
 const anEnding = fc.constantFrom(...endings);
 
-/** The whole output of a new run for these inputs and this end. */
+/** The complete output of a new run for these inputs and this ending. */
 export function outputsOf<I, O>(
   machine: Sealed<I, O>,
   inputs: readonly I[],
@@ -35,7 +35,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
   const cutStreams = streams.chain((bytes) => fc.tuple(fc.constant(bytes), chunkingsOf(bytes)));
 
   describe(`the laws of a machine: ${name}`, () => {
-    it('any cut of the bytes gives the same outputs', () => {
+    it('the outputs are the same for any chunking of the bytes', () => {
       fc.assert(
         fc.property(cutStreams, anEnding, ([bytes, pieces], ending) =>
           isDeepStrictEqual(outputsOf(machine, pieces, ending), outputsOf(machine, [bytes], ending)),
@@ -44,7 +44,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('bytes that come one by one give the same outputs', () => {
+    it('the outputs are the same for bytes that arrive one by one', () => {
       fc.assert(
         fc.property(streams, anEnding, (bytes, ending) =>
           isDeepStrictEqual(
@@ -55,7 +55,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('there is at most one terminal, and nothing comes after it', () => {
+    it('there is at most one terminal output, and it is the last one', () => {
       fc.assert(
         fc.property(cutStreams, anEnding, ([, pieces], ending) => {
           const outputs = outputsOf(machine, pieces, ending);
@@ -66,7 +66,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('nothing comes after the terminal, whatever is still fed in', () => {
+    it('there is no output after the terminal one, for any further input', () => {
       fc.assert(
         fc.property(streams, streams, anEnding, (bytes, more, ending) => {
           const run = machine.begin();
@@ -85,7 +85,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('two runs do not know of each other', () => {
+    it('two runs do not affect each other', () => {
       fc.assert(
         fc.property(cutStreams, cutStreams, ([, left], [, right]) => {
           const runs = [machine.begin(), machine.begin()] as const;
@@ -101,7 +101,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('what it says that it holds came in: no more than twice as much, for a buffer that grows', () => {
+    it('it reports at most twice its input as held, because a buffer grows in steps', () => {
       fc.assert(
         fc.property(cutStreams, ([, pieces]) => {
           const run = machine.begin();
@@ -115,7 +115,7 @@ export function describeMachineLaws<Output>(name: string, subject: LawSubject<Ou
       );
     });
 
-    it('its state is bounded: input without an end is given up once, and then neither read nor held', () => {
+    it('its state is bounded: endless input fails once, and nothing of it is held afterwards', () => {
       const run = machine.begin();
       const outputs = Array.from({ length: endless.pushes }, () => run.push(endless.piece)).flat();
       expect([...outputs, ...run.end({ kind: 'eof' })]).toEqual(endless.outputs);
