@@ -9,7 +9,7 @@ const folders = ['domain', 'application', 'infrastructure', 'interfaces', 'compo
 
 const sourcesIn = (folder: string): readonly Source[] =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    // What is generated has no author who could mend it.
+    // Generated files are skipped, since they are not edited by hand.
     .filter((file) => /\.(?:m?tsx?|mjs)$/.test(file) && !file.endsWith('.d.ts'))
     .map((file) => read(`${folder}/${file.split(path.sep).join('/')}`));
 
@@ -18,29 +18,29 @@ const read = (file: string): Source => ({ path: file, text: readFileSync(path.jo
 const atTheRoot = readdirSync(root).filter((file) => file.endsWith('.ts'));
 const sources: readonly Source[] = [...folders.flatMap(sourcesIn), ...atTheRoot.map(read)];
 
-/** Exports that tests alone import: each group says why it is no dead code. */
+/** Exports that only tests import; the comment of each group has the reason why it is not dead code. */
 const forTestsAlone: readonly string[] = [
-  // Rules of money that SQL decides; they are laid beside it.
+  // Accounting rules that SQL implements; tests compare both.
   'domain/budget/budget-alert.ts#isAlertDue',
   'domain/budget/budget-window.ts#budgetWindow',
   'domain/budget/dry-run.ts#dryRun',
-  // The present schema, which the dump's test lays beside the database.
+  // The present schema, which a test compares with the database.
   'infrastructure/postgres/migration-files.ts#schemaDump',
-  // Tables that are laid beside the documentation, or gone through line by line.
+  // Tables that tests compare with the documentation, or check row by row.
   'domain/compatibility/unsent-fields.ts#unsentFields',
   'domain/compatibility/upstream-bodies.ts#upstreamBodies',
   'infrastructure/telemetry/label-table.ts#labelTable',
-  // A framing that is there for the next provider, as docs/adding-a-provider.md says; its example uses it.
+  // A framing for future providers, used by the example of docs/adding-a-provider.md.
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',
   'infrastructure/providers/wire/json-lines.ts#jsonLineFrames',
-  // Bounds that are tried just below and just above.
+  // Bounds that are tested just below and just above.
   'domain/identity/admin-session.ts#lastSeenUpdateMs',
   'domain/identity/admin-session.ts#slidingMs',
   'domain/shared/nearest.ts#maxRankedWords',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',
   'infrastructure/telemetry/instruments.ts#maxPoints',
-  // Steps of what the same file exports, tried by themselves.
+  // Steps of another export of the same file, tested separately.
   'domain/reports/overview.ts#quantilesOf',
   'domain/reports/report-window.ts#bucketsOf',
   'domain/shared/nearest.ts#editDistance',
@@ -55,11 +55,11 @@ const forTestsAlone: readonly string[] = [
 ];
 
 describe('the layers', () => {
-  it('keep to their imports, and process.env has one reader', () => {
+  it('import only what their rules allow, and process.env has one reader', () => {
     expect(violations(sources)).toEqual([]);
   });
 
-  it('were all seen: the check read files of every folder', () => {
+  it('are all covered: the check reads at least ten files of every folder', () => {
     for (const folder of folders)
       expect(sources.filter((source) => source.path.startsWith(`${folder}/`)).length).toBeGreaterThanOrEqual(
         10,
@@ -67,7 +67,7 @@ describe('the layers', () => {
     expect(sources.length).toBeGreaterThanOrEqual(120);
   });
 
-  it('have a rule for each file, and a file for each rule', () => {
+  it('have at least one file for each rule', () => {
     for (const rule of rules) expect(sources.some((source) => rule.of.test(source.path))).toBe(true);
   });
 
@@ -145,14 +145,14 @@ describe('the layers', () => {
       `import { localJournal } from '../journal/journal.ts';`,
     ],
     ['process.env elsewhere', 'composition/serve.ts', 'const url = process.env.DATABASE_URL;'],
-    ['a file in a new place', 'helpers/strings.ts', 'export const a = 1;'],
-  ])('a planted bad import is refused: %s', (_name, at, text) => {
+    ['a file in an unknown folder', 'helpers/strings.ts', 'export const a = 1;'],
+  ])('a planted violation is reported: %s', (_name, at, text) => {
     expect(violations([{ path: at, text }])).toHaveLength(1);
   });
 });
 
 describe('imports', () => {
-  it('go round in no circle', () => {
+  it('have no cycles', () => {
     expect(circles(sources)).toEqual([]);
   });
 
@@ -175,60 +175,64 @@ describe('imports', () => {
       ],
       [['domain/a.ts', 'domain/x/b.ts', 'domain/y/c.ts']],
     ],
-  ])('a planted circle is found: %s', (_name, planted, found) => {
+  ])('a planted cycle is found: %s', (_name, planted, found) => {
     expect(circles(planted)).toEqual(found);
   });
 });
 
 describe('a name', () => {
-  it('has one meaning: no two files of the product export the same', () => {
+  it('is exported by only one file of the service, and by only one file of the admin page', () => {
     const isPage = ({ path: file }: Source): boolean => file.startsWith('interfaces/admin-page/');
     const service = sources.filter((source) => !isPage(source) && !source.path.startsWith('tools/'));
     expect(sharedNames(service)).toEqual([]);
-    // The admin page is a program of its own; what each of its pages exports is that page.
+    // The admin page is a separate program; each file in `pages` exports a `Page`.
     const page = sources.filter((source) => isPage(source) && !source.path.includes('/src/pages/'));
     expect(sharedNames(page)).toEqual([]);
   });
 
   it.each([
-    ['two files', ['domain/a.ts', 'domain/b.ts'], ['Lease: domain/a.ts, domain/b.ts']],
+    ['reported for two files', ['domain/a.ts', 'domain/b.ts'], ['Lease: domain/a.ts, domain/b.ts']],
     [
-      'a provider and another file',
+      'reported for a provider and another file',
       ['domain/a.ts', 'infrastructure/providers/x/a.ts'],
       ['Lease: domain/a.ts, infrastructure/providers/x/a.ts'],
     ],
     [
-      'two files of one provider',
+      'reported for two files of one provider',
       ['infrastructure/providers/x/a.ts', 'infrastructure/providers/x/b.ts'],
       ['Lease: infrastructure/providers/x/a.ts, infrastructure/providers/x/b.ts'],
     ],
-    ['one file of each provider', ['infrastructure/providers/x/a.ts', 'infrastructure/providers/y/a.ts'], []],
-    ['one file, with overloads', ['domain/a.ts', 'domain/a.ts'], []],
-  ])('is seen in %s', (_, paths, found) => {
+    [
+      'allowed for one file of each provider',
+      ['infrastructure/providers/x/a.ts', 'infrastructure/providers/y/a.ts'],
+      [],
+    ],
+    ['allowed for overloads in one file', ['domain/a.ts', 'domain/a.ts'], []],
+  ])('is %s', (_, paths, found) => {
     const planted = paths.map((file) => ({ path: file, text: 'export interface Lease {}\n' }));
     expect(sharedNames(planted)).toEqual(found);
   });
 });
 
-describe('what is exported', () => {
-  it('has a user in the product, or is on the list of what tests alone use', () => {
+describe('an export', () => {
+  it('is imported by the product, or is on the list of exports for tests only', () => {
     expect(unusedExports(sources).toSorted()).toEqual(forTestsAlone.toSorted());
   });
 
   it.each([
-    ['a function that nobody imports', 'export function lost(): void {}', 'lost'],
-    ['a constant that its own file alone uses', 'export const lost = 1;\nconst twice = lost * 2;', 'lost'],
-    ['a type that nothing speaks of', 'export interface Lost {}', 'Lost'],
-  ])('a planted one without a user is found: %s', (_name, text, name) => {
+    ['a function that is not imported', 'export function lost(): void {}', 'lost'],
+    ['a constant used only in its own file', 'export const lost = 1;\nconst twice = lost * 2;', 'lost'],
+    ['a type that is not used', 'export interface Lost {}', 'Lost'],
+  ])('without an import is reported: %s', (_name, text, name) => {
     expect(unusedExports([{ path: 'domain/a.ts', text }])).toEqual([`domain/a.ts#${name}`]);
   });
 
   it.each([
     ['by its name', `import { type Other, kept } from './a.ts';`],
     ['under another name', `import { kept as mine } from './a.ts';`],
-    ['with its whole file', `const all = await import('./a.ts');`],
-    ['by being exported again', `export { kept } from './a.ts';`],
-  ])('one that is used %s is not', (_name, text) => {
+    ['through an import of its module', `const all = await import('./a.ts');`],
+    ['through a re-export', `export { kept } from './a.ts';`],
+  ])('is not reported if it is used %s', (_name, text) => {
     const sourcesWith = [
       { path: 'domain/a.ts', text: 'export const kept = 1;' },
       { path: 'domain/b.ts', text },
@@ -238,7 +242,7 @@ describe('what is exported', () => {
 });
 
 describe('the dependencies', () => {
-  it('are all imported by the service, or by a package that wants them beside it', () => {
+  it('are all imported by the product, or are peer dependencies of a package', () => {
     const { dependencies } = JSON.parse(read('package.json').text) as { readonly dependencies: object };
     const { packages } = JSON.parse(read('package-lock.json').text) as {
       readonly packages: Readonly<
@@ -256,8 +260,8 @@ describe('the dependencies', () => {
   });
 });
 
-describe('the tree', () => {
-  it('has no barrels, no default exports and no files named for their kind', () => {
+describe('the source tree', () => {
+  it('has no barrels, no default exports and no files named after their kind', () => {
     for (const { path: file, text } of sources) {
       expect([file, /^export default /m.test(text)]).toEqual([file, false]);
       expect(file).not.toMatch(/(?:^|\/)(?:utils?|helpers?|common|types|constants)\.ts$/);

@@ -13,11 +13,11 @@ const commands = Object.entries(scripts).flatMap(([name, line]) => {
   return file === undefined ? [] : [[name, file] as const];
 });
 
-/** What Node loads of a file: an import of types alone is gone by then. */
+/** The modules that Node loads for a file: type-only imports are removed before. */
 const loadedBy = (text: string): readonly string[] =>
   importedBy(text.replaceAll(/^import type [^;]*;/gm, ''));
 
-/** The way to each module of a package that is loaded from a file on, by the last file of the project. */
+/** The package modules that a file loads, directly or not, each with the project file that imports it. */
 function reached(from: string): ReadonlyMap<string, string> {
   const packages = new Map<string, string>();
   const seen = new Set([from]);
@@ -30,11 +30,11 @@ function reached(from: string): ReadonlyMap<string, string> {
 }
 
 describe('a command of package.json', () => {
-  it('is found', () => {
+  it('is found by the check, which finds more than 30', () => {
     expect(commands.length).toBeGreaterThan(30);
   });
 
-  it.each(commands)('%s loads nothing of the test runner, which is there in suites alone', (_, file) => {
+  it.each(commands)('%s does not load @jest/globals, which exists only in test runs', (_, file) => {
     expect(reached(file).get('@jest/globals')).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { importedBy, resolved, type Source } from './import-rules.ts';
 
-/** Who imports whom among the sources, types included: a type alone also ties two files together. */
+/** The imports among the sources, type-only ones included, since these also couple two files. */
 const graphOf = (sources: readonly Source[]): ReadonlyMap<string, readonly string[]> =>
   new Map(
     sources.map(({ path, text }) => [
@@ -9,7 +9,7 @@ const graphOf = (sources: readonly Source[]): ReadonlyMap<string, readonly strin
     ]),
   );
 
-/** The groups of files that import one another in a circle, each in the order of names. */
+/** The groups of files that import one another in a cycle, each sorted by name. */
 export function circles(sources: readonly Source[]): readonly (readonly string[])[] {
   const graph = graphOf(sources);
   const reach = new Map([...graph.keys()].map((file) => [file, reachedFrom(file, graph)]));
@@ -38,7 +38,7 @@ const whole =
 const exported =
   /(?:^|\n)export\s+(?:declare\s+|abstract\s+|async\s+)*(const|let|function\*?|class|interface|type|enum)\s+(\w+)/g;
 
-/** Each export as `file#name`; a whole module that is imported at once is `file#*`. */
+/** Each imported export as `file#name`; a module that is imported as a namespace is `file#*`. */
 function taken(sources: readonly Source[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const { path, text } of sources) {
@@ -57,8 +57,8 @@ function taken(sources: readonly Source[]): ReadonlySet<string> {
 }
 
 /**
- * What is exported and that no other file of the sources imports, as `file#name`. A type that its own file speaks of is
- * no such export: it names a part of what the file does export.
+ * Exports that no other file of the sources imports, as `file#name`. A type that its own file uses is not one
+ * of them: it names a part of another export of the file.
  */
 export function unusedExports(sources: readonly Source[]): readonly string[] {
   const used = taken(sources);
@@ -72,12 +72,12 @@ export function unusedExports(sources: readonly Source[]): readonly string[] {
   );
 }
 
-/** The folder of one provider, or of a dialect that several share: the same verb has a function in each. */
+/** The folder of one provider, or of a dialect that several share; each has a function for the same verb. */
 const providerFolder = /^infrastructure\/providers\/([^/]+)\//;
 
 /**
- * Names that several files export: `name: file, file`. A name has one meaning in all the product; only among the
- * folders of providers the same name is meant to return, since it does the same for another platform.
+ * Names that several files export: `name: file, file`. A name has one meaning in the product; only folders of
+ * providers may repeat a name, since there it does the same for another platform.
  */
 export function sharedNames(sources: readonly Source[]): readonly string[] {
   const files = new Map<string, Set<string>>();

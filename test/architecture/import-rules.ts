@@ -1,6 +1,6 @@
-/** Who may import whom, as allow-lists: what is not named here is refused. Each says what to do instead. */
+/** Allow-lists of imports: an import that is not listed is rejected. Each rule names the alternative. */
 export interface Rule {
-  /** The folders or files that the rule speaks of; the first rule that matches a file is its rule. */
+  /** The folders or files that the rule applies to; the first rule that matches a file is its rule. */
   readonly of: RegExp;
   /** Project files that they may import, by path from the root; `own` is what the first group of `of` matched. */
   readonly files: readonly (RegExp | ((own: string) => RegExp))[];
@@ -203,7 +203,7 @@ export const rules: readonly Rule[] = [
     instead: 'This file alone knows the scheduler.',
   },
   {
-    // The files that lie directly in the folder: one in a new folder has no rule, and so may import nothing.
+    // The files directly in the folder: a file in a new folder has no rule, and so may import nothing.
     of: /^infrastructure\/[^/]+\.ts$/,
     files: [/^infrastructure\//, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node],
@@ -268,10 +268,10 @@ export const rules: readonly Rule[] = [
   },
 ];
 
-/** `process.env` has one reader, so that the configuration says all there is to say. */
+/** `process.env` has one reader, so that the configuration is the only source of settings. */
 const environmentReader = 'infrastructure/config/process-variables.ts';
 
-/** What the pure layers must not reach for, even without an import. */
+/** Globals that the pure layers must not use, since they need no import. */
 const impure =
   /\b(?:process\.(?!env)|Date\.now\b|new Date\(\)|Math\.random\b|console\.|performance\.now\b|setTimeout\b|setInterval\b|fetch\()/;
 
@@ -284,7 +284,7 @@ export interface Source {
 const imports =
   /(?:^|[\s;])(?:import|export)\s+(?:type\s+)?(?:[\w*{][^'"`;]*?\sfrom\s*)?['"]([^'"]+)['"]|\bimport\s*\(\s*['"]([^'"]+)['"]\s*\)|\brequire\s*\(\s*['"]([^'"]+)['"]\s*\)/g;
 
-/** Every sentence that a tree of sources breaks; empty when it keeps them all. */
+/** One message for each violation in a tree of sources; empty if there is none. */
 export const violations = (sources: readonly Source[]): readonly string[] =>
   sources.flatMap((source) => [...importFaults(source), ...reachFaults(source)]);
 

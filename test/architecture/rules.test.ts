@@ -17,17 +17,17 @@ interface Rule {
 
 interface Law {
   readonly rules: readonly Rule[];
-  /** What the product declares at the top of its files, and its SQL by name. */
+  /** Top-level declarations of the product, and named objects of its SQL. */
   readonly symbols: ReadonlySet<string>;
   readonly titles: ReadonlySet<string>;
-  /** What may cite rules, and must not cite papers that are not here. */
+  /** Files that may cite rules, and must not cite documents outside the repository. */
   readonly sources: readonly Source[];
 }
 
 const root = path.join(import.meta.dirname, '..', '..');
 const here = 'test/architecture/rules.test.ts';
 const productFolders = ['domain', 'application', 'infrastructure', 'interfaces', 'composition', 'tools'];
-/** Beside `node_modules`: what git, the quick start and tools leave in a working tree. */
+/** `node_modules`, and what git, the quick start and tools create in a working tree. */
 const notOurs = /(?:^|\/)(?:node_modules|\.git|\.gateway|dist|dist-docs|coverage)(?:\/|$)/;
 const isText = /(?:\.(?:tsx?|mjs|md|sql|ya?ml|json)|^\.ci\/.*)$/;
 
@@ -42,13 +42,13 @@ function filesIn(folder: string): readonly string[] {
 
 const read = (file: string): Source => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') });
 
-/** The text of each code span; one with backticks inside stands between two of them, and may be padded. */
+/** The text of each code span; one that contains backticks is delimited by two of them, and may be padded. */
 const spansIn = (cell: string): readonly string[] =>
   [...cell.matchAll(/(?<!`)(`+)(?!`)(.*?[^`])\1(?!`)/g)].map(([, , text = '']) =>
     text.trim().replaceAll('\\|', '|'),
   );
 
-/** The rows of the tables that begin with a number: the last two columns are symbols and titles. */
+/** The table rows that begin with a number; their last two columns are symbols and titles. */
 const rulesIn = ({ path: file, text }: Source): readonly Rule[] =>
   text.split('\n').flatMap((line) => {
     const number = /^\| (\d+\.\d+) \|/.exec(line)?.[1];
@@ -66,7 +66,7 @@ const sqlName =
 const symbolsIn = ({ path: file, text }: Source): readonly string[] =>
   [...text.matchAll(file.endsWith('.sql') ? sqlName : declaration)].map(([, name = '']) => name);
 
-/** The first text of a call or of a row of cases, as it is meant: without the escapes of its quotes. */
+/** The first string of each call or row of cases, without the escapes of its quotes. */
 const titlesIn = ({ text }: Source): readonly string[] =>
   [...text.matchAll(/[([]\s*(?=(['"`])((?:\\.|(?!\1)[^\n\\])*)\1,)/g)].map(([, , title = '']) =>
     title.replace(/\\(['"`\\])/g, '$1').trim(),
@@ -99,7 +99,7 @@ const faultsOf = (law: Law): readonly string[] => {
 const citedIn = (text: string): readonly string[] =>
   [...text.replace(lineBreak, ' ').matchAll(citation)].flatMap(([, , list = '']) => list.split(', '));
 
-/** Whoever follows a rule finds its expression where the code speaks of it: a file that cites it has one of its symbols. */
+/** Rules that are cited, but in no file with one of their symbols: a reader would not find the expression. */
 function strayed({ rules, sources }: Law): readonly string[] {
   const citing = sources
     .filter((source) => isProduct(source.path) || isSql(source.path))
@@ -144,11 +144,11 @@ const law: Law = {
 };
 
 describe('the rules of docs/rules', () => {
-  it('have one number each, a symbol that is there and a test that is there, and what is cited is one of them', () => {
+  it('have unique numbers, existing symbols and existing tests, and citations name existing rules', () => {
     expect(faultsOf(law)).toEqual([]);
   });
 
-  it('were all seen: the check read every section, the product, the tests and the SQL', () => {
+  it('are all read by the check: every section, the product, the tests and the SQL', () => {
     expect(new Set(law.rules.map(({ path: file }) => file)).size).toBe(54);
     expect(law.rules.length).toBeGreaterThan(600);
     expect(law.symbols.size).toBeGreaterThan(3000);
@@ -157,7 +157,7 @@ describe('the rules of docs/rules', () => {
     expect(sources.flatMap(({ text }) => text.match(citation) ?? []).length).toBeGreaterThan(50);
   });
 
-  it('are all in the index', () => {
+  it('have a link to each of their files in docs/rules.md', () => {
     const { text } = read('docs/rules.md');
     for (const file of new Set(law.rules.map((rule) => rule.path)))
       expect(text).toContain(`](${file.slice('docs/'.length)})`);
@@ -169,33 +169,33 @@ describe('the rules of docs/rules', () => {
   const good = row('8.99', '`priceUsage`', '`is always exact, whatever the counts and the prices`');
 
   it.each<[string, Partial<Law>, string]>([
-    ['a number that stands twice', { rules: [...page(good), ...page(good)] }, '8.99 stands twice'],
+    ['a duplicate number', { rules: [...page(good), ...page(good)] }, '8.99 stands twice'],
     [
       'a rule in the file of another section',
       { rules: page(good.replace('8.99', '9.99')) },
       '9.99 is in docs',
     ],
-    ['a symbol that nobody declares', { rules: page(row('8.99', '`noSuch`', '`x`')) }, 'no symbol noSuch'],
-    ['a title that no test has', { rules: page(row('8.99', '`priceUsage`', '`no such`')) }, '«no such»'],
+    ['an undeclared symbol', { rules: page(row('8.99', '`noSuch`', '`x`')) }, 'no symbol noSuch'],
+    ['a title without a test', { rules: page(row('8.99', '`priceUsage`', '`no such`')) }, '«no such»'],
     ['a rule without a test', { rules: page(row('8.99', '`priceUsage`', 'none')) }, 'no symbol, or no test'],
     [
-      'a cited rule that is not there',
+      'a citation of a missing rule in a list',
       { sources: [{ path: 'a.ts', text: '(rules 8.1, 8.98)' }] },
       'rule 8.98',
     ],
     [
-      'one that a line break cuts',
+      'a citation of a missing rule across a line break',
       { sources: [{ path: 'a.ts', text: '(rules 8.1,\n * 8.98)' }] },
       'rule 8.98',
     ],
     [
-      'a cited rule whose symbols are elsewhere',
+      'a rule cited in a file without its symbols',
       { rules: page(good), sources: [{ path: 'a.ts', text: 'const price = 1; // (rule 8.99)' }] },
       '8.99 is cited where none of its symbols is',
     ],
     ['a range of rules', { sources: [{ path: 'a.ts', text: '(rules 8.1 to 8.4)' }] }, '(rules 8.1 to 8.4)'],
     [
-      'a paper that is not here',
+      'a document outside the repository',
       { sources: [{ path: 'a.sql', text: `-- ${'contract'.toUpperCase()} §5` }] },
       'a.sql cites',
     ],
@@ -204,7 +204,7 @@ describe('the rules of docs/rules', () => {
     expect(faults.filter((each) => each.includes(fault))).not.toEqual([]);
   });
 
-  it('a good row is read as it is meant', () => {
+  it('a valid row has no faults, and is parsed into number, symbols and titles', () => {
     expect(faultsOf({ ...law, rules: page(good), sources: [] })).toEqual([]);
     expect(page('| 1.1 | a \\| b | `x`, `y` | ``a `b` `` |')).toMatchObject([
       { number: '1.1', where: ['x', 'y'], shownBy: ['a `b`'] },

@@ -29,7 +29,7 @@ function shownIn(cell: string): readonly Shown[] {
   });
 }
 
-/** The rows of the tables that end with what shows them. */
+/** The rows of the tables whose last column is `Shown by`. */
 function threatsIn(text: string): readonly Threat[] {
   let attacker = '';
   let isTable = false;
@@ -47,7 +47,7 @@ function threatsIn(text: string): readonly Threat[] {
   });
 }
 
-/** The first text of each call or row of cases in a file, without the escapes of its quotes. */
+/** The first string of each call or row of cases in a file, without the escapes of its quotes. */
 const titlesIn = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(/[([]\s*(?=(['"`])((?:\\.|(?!\1)[^\n\\])*)\1,)/g)].map(([, , title = '']) =>
@@ -74,11 +74,11 @@ const text = readFileSync(path.join(root, 'SECURITY.md'), 'utf8');
 const threats = threatsIn(text);
 
 describe('the threats of SECURITY.md', () => {
-  it('are each shown by tests that are there', () => {
+  it('are each shown by existing tests', () => {
     expect(faultsOf(threats)).toEqual([]);
   });
 
-  it('are of every attacker that there is, and were all seen', () => {
+  it('cover every attacker, and are all read by the check', () => {
     expect([...new Set(threats.map(({ attacker }) => attacker))]).toEqual([
       'A caller without a key',
       'A caller with a key',
@@ -99,15 +99,15 @@ describe('the threats of SECURITY.md', () => {
     `## Somebody\n\n| What it tries | What | Shown by |\n|---|---|---|\n| steals | b | ${cell} |\n`;
 
   it.each([
-    ['a file that is not there', '`test/none.test.ts`: `a title`', 'no file test/none.test.ts'],
-    ['a title of no test', '`test/architecture/security.test.ts`: `no such`', 'no test «no such»'],
-    ['a threat that nothing shows', 'the code', 'nothing shows it'],
+    ['a missing file', '`test/none.test.ts`: `a title`', 'no file test/none.test.ts'],
+    ['a title without a test', '`test/architecture/security.test.ts`: `no such`', 'no test «no such»'],
+    ['a threat without a test', 'the code', 'nothing shows it'],
     ['a title without a file', '`are each shown by tests that are there`', 'no file'],
   ])('a planted fault is found: %s', (_, cell, fault) => {
     expect(faultsOf(threatsIn(table(cell)))).toEqual([expect.stringContaining(fault)]);
   });
 
-  it('a good row is read as it is meant', () => {
+  it('a valid row is parsed into its files and titles', () => {
     const good = table('`test/a.test.ts`: `one`, `` two `2` ``; `test/b.test.ts`: `three`');
     expect(threatsIn(good)).toEqual([
       {

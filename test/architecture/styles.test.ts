@@ -20,13 +20,13 @@ const classes = new Set(
 );
 
 describe('the styles of the admin page', () => {
-  it('are of classes that the page has', () => {
+  it('define only classes that the page uses', () => {
     const words = wordsOf(textOf(/\.tsx?$/));
     expect(classes.size).toBeGreaterThan(100);
     expect([...classes].filter((name) => !words.has(name))).toEqual([]);
   });
 
-  it('are all in the build: the one file that the page imports names the others', () => {
+  it('are all imported by styles.css', () => {
     const named = [...textOf(/^styles\.css$/).matchAll(/"\.\/(styles\/[\w-]+\.css)"/g)].map(
       ([, file]) => file,
     );

@@ -15,7 +15,7 @@ import { chartDigest, chartFolder, helmTemplate, renderedFile } from './chart.ts
 import { fileOf, textOf } from './files.ts';
 import { itWith } from './it-with.ts';
 
-/** The model of each kind, which holds an object against Kubernetes' own schema. */
+/** The model of each kind, which validates an object against the schema of Kubernetes. */
 const models = {
   ConfigMap,
   HorizontalPodAutoscaler,
@@ -33,7 +33,7 @@ const objects = parseAllDocuments(rendered)
   .filter(isObject);
 const values = parse(textOf('test/deploy/chart-values.yaml')) as JsonObject;
 
-/** What stands at a path; a defect of the chart where nothing does. */
+/** The value at a path; throws if there is none, since that is a defect of the chart. */
 function at(value: Json | undefined, ...path: readonly (string | number)[]): Json {
   let here = value;
   for (const step of path)
@@ -51,18 +51,18 @@ function only(kind: string, name = 'gw-model-gateway'): JsonObject {
 const pod = at(only('StatefulSet'), 'spec', 'template', 'spec');
 const migration = at(only('Job', 'gw-model-gateway-migration'), 'spec', 'template', 'spec');
 
-describe('the chart as it was rendered', () => {
-  it('was rendered from the chart that is here: `npm run chart:render` after a change', () => {
+describe('the rendered chart', () => {
+  it('is up to date with the chart: `npm run chart:render` after a change', () => {
     expect(rendered).toContain(`# Chart: ${chartDigest()}\n`);
   });
 
-  itWith('helm', 'is what helm renders', () => {
+  itWith('helm', 'is the output of `helm template`', () => {
     const { code, out, err } = helmTemplate();
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(rendered.endsWith(out)).toBe(true);
   });
 
-  itWith('helm', 'passes helm’s own lint', () => {
+  itWith('helm', 'passes `helm lint --strict`', () => {
     expect(helmTemplate(['lint', '--strict', '--values', fileOf('test/deploy/chart-values.yaml')]).code).toBe(
       0,
     );
@@ -70,14 +70,14 @@ describe('the chart as it was rendered', () => {
 
   itWith(
     'helm',
-    'is refused without a Secret, without a configuration, and with keys that are not known',
+    'cannot be rendered without a Secret or a configuration, or with an unknown value or a listener',
     () => {
       for (const wrong of ['secretName=', 'config=null', 'replica=3', 'config.server.bind=1.2.3.4:80'])
         expect(helmTemplate(undefined, ['--set', wrong]).code).not.toBe(0);
     },
   );
 
-  it('holds what Kubernetes takes, kind by kind', () => {
+  it('consists of objects that are valid by the Kubernetes schema of their kind', () => {
     expect(new Set(objects.map((each) => each['kind']))).toEqual(new Set(Object.keys(models)));
     for (const object of objects) {
       const Model = Object.entries(models).find(([kind]) => kind === object['kind'])?.[1];
@@ -88,7 +88,7 @@ describe('the chart as it was rendered', () => {
     expect(() => new StatefulSet(wrong as object).validate()).toThrow('replicas');
   });
 
-  it('gives the gateway the configuration, which is one, and the Secret', () => {
+  it('has the configuration of the values for gateway and migration, and passes the Secret to both', () => {
     const texts = objects
       .filter((each) => each['kind'] === 'ConfigMap')
       .flatMap((each) => {
@@ -104,23 +104,23 @@ describe('the chart as it was rendered', () => {
       expect(at(spec, 'containers', 0, 'envFrom', 0, 'secretRef', 'name')).toBe('model-gateway');
   });
 
-  it('lets a pod drain: the pause, the grace of the configuration, and 25 seconds', () => {
+  it('has a termination grace period of preStop pause, configured grace and 25 seconds, and two health probes', () => {
     const pause = Number(at(pod, 'containers', 0, 'lifecycle', 'preStop', 'sleep', 'seconds'));
     const grace = Number(at(values, 'config', 'server', 'shutdown_grace_secs'));
     expect(at(pod, 'terminationGracePeriodSeconds')).toBe(pause + grace + 25);
     expect(at(pod, 'containers', 0, 'readinessProbe', 'httpGet', 'path')).toBe('/readyz');
-    // The database is no reason to start a pod again.
+    // An unavailable database is no reason to restart a pod.
     expect(at(pod, 'containers', 0, 'livenessProbe', 'httpGet', 'path')).toBe('/healthz');
   });
 
-  it('migrates before the pods of a release start, which do not', () => {
+  it('migrates in a hook before install and upgrade, and its pods serve with `--no-migrate`', () => {
     const job = only('Job', 'gw-model-gateway-migration');
     expect(at(job, 'metadata', 'annotations', 'helm.sh/hook')).toBe('pre-install,pre-upgrade');
     expect(at(migration, 'containers', 0, 'args')).toEqual(['migrate']);
     expect(at(pod, 'containers', 0, 'args')).toEqual(['serve', '--no-migrate', '--workers', '2']);
   });
 
-  it('runs as nobody, on a file system that cannot be written', () => {
+  it('runs as a non-root user without capabilities on a read-only root file system with three mounts', () => {
     for (const spec of [pod, migration]) {
       expect(at(spec, 'securityContext')).toMatchObject({
         runAsNonRoot: true,
@@ -142,7 +142,7 @@ describe('the chart as it was rendered', () => {
     ]);
   });
 
-  it('selects its own pods with each of its parts, and the migration’s with none', () => {
+  it('selects the gateway pods in each selector, and the migration pod in none', () => {
     const labels = at(only('StatefulSet'), 'spec', 'template', 'metadata', 'labels') as JsonObject;
     const selectors = [
       at(only('StatefulSet'), 'spec', 'selector', 'matchLabels'),
@@ -159,7 +159,7 @@ describe('the chart as it was rendered', () => {
     expect(at(only('StatefulSet'), 'spec', 'serviceName')).toBe('gw-model-gateway-pods');
   });
 
-  it('lets pods get the credentials of their cloud, by IPv6 too, and nothing else at link-local addresses', () => {
+  it('has one egress rule with addresses: cloud credentials on ports 80 and 988, over IPv4 and IPv6', () => {
     const egress = at(only('NetworkPolicy'), 'spec', 'egress') as JsonObject[];
     const [given, ...more] = egress.filter((each) => 'to' in each);
     expect(more).toEqual([]);
@@ -172,7 +172,7 @@ describe('the chart as it was rendered', () => {
     });
   });
 
-  it('lets the migration go where the pods may, before it starts, and nobody to it', () => {
+  it('allows the migration the egress of the pods and no ingress, by a policy that is created before its job', () => {
     const policy = only('NetworkPolicy', 'gw-model-gateway-migration');
     expect(at(policy, 'spec', 'egress')).toEqual(at(only('NetworkPolicy'), 'spec', 'egress'));
     expect(at(policy, 'spec', 'policyTypes')).toEqual(['Ingress', 'Egress']);
@@ -186,7 +186,7 @@ describe('the chart as it was rendered', () => {
     expect(weightOf(policy)).toBeLessThan(weightOf(job));
   });
 
-  it('scales by requests in flight, and leaves the number of pods to that', () => {
+  it('scales by `gateway_requests_in_flight`, and its StatefulSet has no fixed number of replicas', () => {
     const { spec } = only('HorizontalPodAutoscaler') as { spec: Json };
     expect(at(spec, 'metrics', 0, 'external', 'metric', 'name')).toBe('gateway_requests_in_flight');
     expect(at(spec, 'scaleTargetRef')).toEqual({
@@ -199,7 +199,7 @@ describe('the chart as it was rendered', () => {
 });
 
 describe('the versions of the chart', () => {
-  it('are that of the release', () => {
+  it('equal the version in package.json', () => {
     const { version } = JSON.parse(textOf('package.json')) as { readonly version: string };
     const chart = parse(readFileSync(`${chartFolder}/Chart.yaml`, 'utf8')) as Json;
     expect([at(chart, 'version'), at(chart, 'appVersion')]).toEqual([version, version]);
@@ -213,7 +213,7 @@ describe('the values of the chart', () => {
   const defaults = parse(readFileSync(`${chartFolder}/values.yaml`, 'utf8')) as JsonObject;
   const given = { secretName: 'secrets', config: { models: [] } };
 
-  it('are described, each of them', () => {
+  it('are valid with a Secret and a configuration, and invalid without them or with an unknown key', () => {
     expect(isValid({ ...defaults, ...given })).toBe(true);
     expect(isValid(defaults)).toBe(false);
     expect(isValid({ ...defaults, ...given, unknown: 1 })).toBe(false);
@@ -221,9 +221,9 @@ describe('the values of the chart', () => {
 
   it.each([
     ['a listener, which the image sets', { server: { bind: '127.0.0.1:1' } }],
-    ['workers, which are a value of their own', { server: { workers: 3 } }],
+    ['workers, which are a separate value', { server: { workers: 3 } }],
     ['the database’s URL, which is in the Secret', { database: { url: 'postgresql://a:b@c/d' } }],
-  ])('do not take in the configuration %s', (_, config) => {
+  ])('are invalid if the configuration has %s', (_, config) => {
     expect(isValid({ ...defaults, ...given, config })).toBe(false);
   });
 });

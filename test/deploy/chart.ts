@@ -6,7 +6,7 @@ import { fileOf, ran, type Said } from './files.ts';
 export const chartFolder = fileOf('deploy/helm/model-gateway');
 const valuesFile = fileOf('test/deploy/chart-values.yaml');
 
-/** What helm made of the chart, kept so that machines without helm can hold it against Kubernetes' schemas. */
+/** The chart as helm rendered it, stored so that it can be validated by Kubernetes' schemas without helm. */
 export const renderedFile = fileOf('test/deploy/chart-rendered.yaml');
 
 /** `helm template` of the chart with the values of the tests, or another command of helm. */
@@ -15,7 +15,7 @@ export const helmTemplate = (
   more: readonly string[] = [],
 ): Said => ran('helm', [...command, chartFolder, ...more]);
 
-/** Of every file that the rendering comes from. */
+/** The SHA-256 of every file that the rendering depends on. */
 export function chartDigest(): string {
   const files = readdirSync(chartFolder, { recursive: true, withFileTypes: true })
     .filter((each) => each.isFile())

@@ -36,7 +36,7 @@ const secrets = { GATEWAY_KEY: `gwk_${'0'.repeat(32)}.${'1'.repeat(64)}` };
 const loaded = parseConfig(textOf('deploy/compose/gateway.yaml'), secrets);
 
 describe('deploy/compose.yaml', () => {
-  it('mounts files and volumes that are there', () => {
+  it('mounts existing files and declared volumes only, and every declared volume', () => {
     const mounts = services.flatMap(([, { volumes = [] }]) =>
       volumes.map((each) => each.split(':')[0] ?? ''),
     );
@@ -48,20 +48,20 @@ describe('deploy/compose.yaml', () => {
     expect(Object.keys(compose.volumes).filter((name) => !mounts.includes(name))).toEqual([]);
   });
 
-  it('waits for services that are there, and none for itself', () => {
+  it('has `depends_on` entries for other existing services only', () => {
     for (const [name, { depends_on: others = [] }] of services) {
       const names = Array.isArray(others) ? (others as readonly string[]) : Object.keys(others);
       expect(names.filter((each) => each === name || !Object.hasOwn(compose.services, each))).toEqual([]);
     }
   });
 
-  it('opens its ports on this machine alone, each once', () => {
+  it('publishes its ports on 127.0.0.1 only, each once', () => {
     const ports = services.flatMap(([, { ports: all = [] }]) => all);
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/);
     expect(new Set(ports).size).toBe(ports.length);
   });
 
-  it('has no secret in it: each comes from the environment, and one that is missing is told', () => {
+  it('contains no secret: secrets are environment variables, and a missing variable is an error', () => {
     const names = [...text.matchAll(/\$\{(\w+)(:\?[^}]*)?\}/g)];
     expect(names.filter(([, , told]) => told === undefined)).toEqual([]);
     for (const [, { environment = {} }] of services)
@@ -69,12 +69,12 @@ describe('deploy/compose.yaml', () => {
         if (/PASSWORD|KEY|URL/.test(name)) expect(value).toContain('${');
   });
 
-  it('names a version of each image', () => {
+  it('pins the version of each image except its own', () => {
     for (const [, { image = '' }] of services)
       expect(image).toMatch(/^(?:model-gateway|[a-z/-]+:v?\d[\w.-]*)$/);
   });
 
-  it('runs two gateways with a journal each, on a file system that cannot be written', () => {
+  it('runs two gateways with separate journals on a read-only file system', () => {
     expect(gateways).toHaveLength(2);
     const journals = gateways.map(([, { volumes }]) =>
       volumes?.find((each) => each.endsWith(':/var/lib/model-gateway')),
@@ -83,16 +83,16 @@ describe('deploy/compose.yaml', () => {
     for (const [, { read_only: readOnly }] of gateways) expect(readOnly).toBe(true);
   });
 
-  it('gives the gateways the time that their end takes', () => {
+  it('has a stop grace period of the configured grace plus 25 seconds for each gateway', () => {
     const grace = E.isRight(loaded) ? loaded.right.config.server.shutdownGraceSecs : Number.NaN;
     for (const [, { stop_grace_period: period }] of gateways) expect(period).toBe(`${grace + 25}s`);
   });
 
-  it('keeps so much of the log of a gateway that no disk is filled by it', () => {
+  it('uses the rotating logging driver `local` for each gateway', () => {
     for (const [, { logging }] of gateways) expect(logging).toEqual({ driver: 'local' });
   });
 
-  it('calls each service by its name, at its port', () => {
+  it('addresses only existing services in its configuration files; collector and upstream listen on fixed ports', () => {
     const config = textOf('deploy/compose/gateway.yaml');
     const hosts = [
       ...config.matchAll(/http:\/\/([\w-]+):\d+/g),
@@ -113,7 +113,7 @@ describe('deploy/compose.yaml', () => {
     ]);
   });
 
-  it('has a configuration that is valid, and that check-config has no warning for', () => {
+  it('has a valid gateway configuration without lint warnings', () => {
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
     const warnings = lintConfig(loaded.right, {
       hasPrice: () => true,
@@ -123,7 +123,7 @@ describe('deploy/compose.yaml', () => {
     expect(warnings).toEqual([]);
   });
 
-  itWith('haproxy', 'has a balancer’s configuration that HAProxy takes', async () => {
+  itWith('haproxy', 'has a balancer configuration that `haproxy -c` accepts without warnings', async () => {
     const file = path.join(await makeTestFolder('compose'), 'haproxy.cfg');
     await writeFile(file, textOf('deploy/compose/haproxy.cfg'));
     const { code, err } = ran('haproxy', ['-c', '-f', file]);

@@ -18,9 +18,9 @@ const secrets = { OPENAI_API_KEY: 'k', FIRST_KEY: `gwk_${'0'.repeat(32)}.${'1'.r
 const run = (text: string, cwd: string) =>
   ran('sh', ['-ec', `PATH=${path.dirname(process.execPath)}:$PATH\n${text}`], { cwd });
 
-// What is installed from the tarball is run by `npm run check:tarball`.
+// Commands of the installed tarball are run by `npm run check:tarball`.
 describe('docs/deploying.md', () => {
-  it('names commands that there are', () => {
+  it('names existing gateway commands only', () => {
     const named = blocks.flatMap(({ text }) =>
       [...text.matchAll(/npx gateway (\S+)/g)].map(([, name]) => name),
     );
@@ -28,12 +28,12 @@ describe('docs/deploying.md', () => {
     expect(named.filter((name) => name === undefined || !Object.hasOwn(commands, name))).toEqual([]);
   });
 
-  it('shows a configuration that is valid', () => {
+  it('shows a valid configuration for the package', () => {
     const [text = ''] = blocksOf('A package', 'yaml');
     expect(parseConfig(text, secrets)).toMatchObject({ _tag: 'Right' });
   });
 
-  it('shows values that the chart takes, with a configuration that is valid', () => {
+  it('shows chart values that are valid by the schema, with a valid configuration', () => {
     const values = parse(blocksOf('Kubernetes', 'yaml')[0] ?? '') as Json;
     const defaults = parse(textOf('deploy/helm/model-gateway/values.yaml')) as Json;
     if (!isObject(values) || !isObject(defaults)) throw new Error('the values are no object');
@@ -42,14 +42,14 @@ describe('docs/deploying.md', () => {
     expect(E.isRight(parseConfig(stringify(values['config']), secrets))).toBe(true);
   });
 
-  it('makes a key by Node', async () => {
+  it('has a Node command that prints a well-formed key', async () => {
     const line = blocksOf('A package', 'sh').find((text) => text.startsWith('node ')) ?? '';
     const { code, out } = run(line, await makeTestFolder('deploying'));
     expect(code).toBe(0);
     expect(out.trim()).toMatch(keyForm);
   });
 
-  it('makes every secret that compose asks for, for its owner alone', async () => {
+  it('has a command that creates exactly the variables that compose requires, each of at least 32 characters', async () => {
     const folder = await makeTestFolder('deploying');
     await mkdir(path.join(folder, 'deploy'));
     expect(run(blocksOf('Compose', 'sh')[0] ?? '', folder)).toEqual({ code: 0, out: '', err: '' });

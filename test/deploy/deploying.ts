@@ -2,7 +2,7 @@ import { textOf } from './files.ts';
 
 /** A fenced block of docs/deploying.md. */
 export interface Block {
-  /** The heading that it stands under. */
+  /** The heading above the block. */
   readonly section: string;
   readonly language: string;
   readonly text: string;

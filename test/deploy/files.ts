@@ -6,7 +6,7 @@ export const root = path.join(import.meta.dirname, '..', '..');
 export const fileOf = (name: string): string => path.join(root, name);
 export const textOf = (name: string): string => readFileSync(fileOf(name), 'utf8');
 
-/** What a program said and how it ended. */
+/** The output and exit code of a program. */
 export interface Said {
   readonly code: number | null;
   readonly out: string;

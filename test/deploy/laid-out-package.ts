@@ -5,8 +5,8 @@ import { fileOf, ran } from './files.ts';
 const program = path.join('interfaces', 'cli', 'gateway.mjs');
 
 /**
- * Builds the package and lays it into a folder as `npm install` does: below `node_modules`, beside the packages that it
- * imports. Gives the path of its program; fails where the build says anything.
+ * Builds the package and puts it into a folder as `npm install` does: below `node_modules`, beside the
+ * packages that it imports. Returns the path of its program; throws if the build prints anything.
  */
 export async function layOutPackage(folder: string): Promise<string> {
   const modules = path.join(folder, 'node_modules');

@@ -22,8 +22,8 @@ const manifest = JSON.parse(textOf('package.json')) as Manifest;
 const key = `gwk_${'0'.repeat(32)}.${'1'.repeat(64)}`;
 
 describe('the package', () => {
-  it('holds what an operator needs, and nothing of the tests and the sources', () => {
-    // As npm was called, where it was: then no other one has to be on the path.
+  it('contains configuration, deployment files and documentation, and no tests, TypeScript or `deploy/.env`', () => {
+    // The npm that started this run, if any: then none has to be on the path.
     const npm = process.env['npm_execpath'];
     const args = ['pack', '--dry-run', '--json', '--ignore-scripts'];
     const { out, err } =
@@ -48,11 +48,11 @@ describe('the package', () => {
       ]),
     );
     expect(files.filter((file) => /\.tsx?$|^(?:test|bench|domain|infrastructure)\//.test(file))).toEqual([]);
-    // Secrets that were made for compose stay on the machine.
+    // Secrets that were created for compose must not be published.
     for (const file of ['.gitignore', 'package.json']) expect(textOf(file)).toContain('deploy/.env');
   });
 
-  it('brings each package that the service imports, and no other', async () => {
+  it('has exactly the packages that the service imports as dependencies', async () => {
     const folders = [
       'domain',
       'application',
@@ -70,17 +70,17 @@ describe('the package', () => {
     ).flat();
     const imported = files
       .filter((file) => file.endsWith('.ts'))
-      // What is imported for its types alone is gone from JavaScript.
+      // Type-only imports do not exist in the JavaScript.
       .flatMap((file) => importedBy(textOf(file).replaceAll(/^import type [^;]*;/gm, '')))
       .filter((name) => !name.startsWith('.') && !name.startsWith('node:') && !builtinModules.includes(name))
       .map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
-    // inversify wants it beside itself.
+    // inversify needs it as a peer.
     const wanted = new Set([...imported, 'reflect-metadata']);
     expect(Object.keys(manifest.dependencies).toSorted()).toEqual([...wanted].toSorted());
   });
 });
 
-describe('what is built for the package', () => {
+describe('the built package', () => {
   const database = withDatabase();
   let folder = '';
   let script = '';
@@ -90,7 +90,7 @@ describe('what is built for the package', () => {
     script = await layOutPackage(folder);
   }, 120_000);
 
-  it('says its version', () => {
+  it('prints its version for `--version`', () => {
     expect(ran(process.execPath, [script, '--version'])).toEqual({
       code: 0,
       out: `${manifest.version}\n`,
@@ -98,7 +98,7 @@ describe('what is built for the package', () => {
     });
   });
 
-  it('is a gateway: it migrates, answers, works on large bodies in its thread, and stops', async () => {
+  it('serves a small and a 2 MB request, logs no error, and exits with 0 on SIGTERM', async () => {
     const { ended, out } = await whileServing(async ({ url }) => {
       for (const content of ['Hello', 'x'.repeat(2_000_000)]) {
         const answer = await fetch(`${url}/v1/chat/completions`, {
@@ -116,8 +116,8 @@ describe('what is built for the package', () => {
     expect(out).not.toContain('"level":"error"');
   });
 
-  // What a start leaves is freed before anybody is let in, and what few replicas use is loaded when it is used.
-  it('takes little memory while it is idle', async () => {
+  // Garbage of the start is freed before the gateway listens; rarely used modules are loaded on first use.
+  it('uses between 50 and 125 MiB of resident memory while idle', async () => {
     let kib = Number.NaN;
     await whileServing(async ({ pid }) => {
       kib = residentKib(pid);
@@ -126,7 +126,7 @@ describe('what is built for the package', () => {
     expect(kib / 1024).toBeLessThan(125);
   });
 
-  it("never loads Node's own `fetch` for an import of `node:http`", async () => {
+  it('does not load Node’s built-in `fetch`, although a plain import of `node:http` does', async () => {
     const atExit = `process.on('exit', () => console.log('loaded fetch', process.moduleLoadList.some((name) => name.endsWith('deps/undici/undici'))))`;
     const preload = `--import=data:text/javascript,${encodeURIComponent(atExit)}`;
     const { out } = await whileServing(async () => undefined, { NODE_OPTIONS: preload });
@@ -141,7 +141,7 @@ describe('what is built for the package', () => {
     expect(plain).toBe('loaded fetch true\n');
   });
 
-  /** The package as a gateway of its own before a simulated upstream; how it ended, and what it said. */
+  /** Runs the package as a gateway in front of a simulated upstream; returns its exit code and its output. */
   async function whileServing(
     use: (gateway: Listening) => Promise<void>,
     environment: Readonly<Record<string, string>> = {},
@@ -175,7 +175,7 @@ describe('what is built for the package', () => {
   }
 });
 
-/** Where a gateway listens, and the process that does. */
+/** The URL and the process id of a listening gateway. */
 interface Listening {
   readonly url: string;
   readonly pid: number;
@@ -184,7 +184,7 @@ interface Listening {
 const residentKib = (pid: number): number =>
   Number(/VmRSS:\s*(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
-/** What a gateway says once it listens. */
+/** Waits until a gateway logs that it listens. */
 async function listening(out: () => string): Promise<Listening> {
   for (let tries = 0; tries < 400; tries += 1) {
     const [, line] = /^(\{.*"msg":"listening".*)\n/m.exec(out()) ?? [];

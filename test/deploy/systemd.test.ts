@@ -14,50 +14,50 @@ const valuesOf = (key: string): readonly string[] =>
   unit.split('\n').flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
 
 describe('the systemd unit', () => {
-  it('leaves the gateway the time that its end takes: the grace and 25 seconds', () => {
+  it('has a stop timeout of the default grace plus 25 seconds, and stops with SIGTERM', () => {
     const loaded = parseConfig('models: []\n', {});
     const graceSecs = E.isRight(loaded) ? loaded.right.config.server.shutdownGraceSecs : Number.NaN;
     expect(valuesOf('TimeoutStopSec')).toEqual([String(graceSecs + 25)]);
     expect(valuesOf('KillSignal')).toEqual(['SIGTERM']);
   });
 
-  it('starts the gateway itself, below no npm', () => {
+  it('starts the gateway directly with Node, without npm', () => {
     const { bin } = JSON.parse(textOf('package.json')) as { readonly bin: { readonly gateway: string } };
     expect(valuesOf('ExecStart')).toEqual([
       `/opt/model-gateway/node_modules/.bin/node node_modules/model-gateway/${bin.gateway} serve`,
     ]);
   });
 
-  it('is started again for as long as its database is away', () => {
+  it('is restarted on failure, with no limit on the number of starts', () => {
     expect(valuesOf('Restart')).toEqual(['on-failure']);
     expect(valuesOf('StartLimitIntervalSec')).toEqual(['0']);
   });
 
-  it('is reloaded by what every system has', () => {
+  it('sends SIGHUP to its main process on a reload', () => {
     expect(valuesOf('ExecReload')).toEqual([`/bin/sh -c 'kill -HUP $MAINPID'`]);
   });
 
-  it('goes on when one of its workers runs out of memory', () => {
+  it('continues if the kernel kills one of its processes for lack of memory', () => {
     expect(valuesOf('OOMPolicy')).toEqual(['continue']);
   });
 
-  it('loses no line of its log, however many there are', () => {
+  it('has no rate limit on log lines', () => {
     expect(valuesOf('LogRateLimitIntervalSec')).toEqual(['0']);
   });
 
-  it('keeps the journal where systemd lets it write', () => {
+  it('keeps the journal in the state directory of systemd', () => {
     expect(valuesOf('StateDirectory')).toEqual(['model-gateway']);
     expect(valuesOf('Environment')).toContain('GATEWAY_DATA_DIR=/var/lib/model-gateway');
   });
 
-  /** The unit with a Node that is there, in a file of its own. */
+  /** Writes the unit into a file, with the path of the present Node. */
   async function unitFile(): Promise<string> {
     const file = path.join(await makeTestFolder('systemd'), 'model-gateway.service');
     await writeFile(file, unit.replace('/opt/model-gateway/node_modules/.bin/node', process.execPath));
     return file;
   }
 
-  itWith('systemd-analyze', 'is one that systemd takes without a word', async () => {
+  itWith('systemd-analyze', 'is accepted by `systemd-analyze verify` without output', async () => {
     expect(ran('systemd-analyze', ['verify', '--man=no', await unitFile()])).toEqual({
       code: 0,
       out: '',
@@ -65,7 +65,7 @@ describe('the systemd unit', () => {
     });
   });
 
-  itWith('systemd-analyze', 'is little exposed, as systemd reckons it: at most 2.0 of 10', async () => {
+  itWith('systemd-analyze', 'has an exposure of at most 2.0 in `systemd-analyze security`', async () => {
     const { code, out, err } = ran('systemd-analyze', [
       'security',
       '--offline=true',

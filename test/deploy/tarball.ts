@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { blocksOf } from './deploying.ts';
 import { root } from './files.ts';
 
-// `npm run check:tarball`: packs the gateway, installs the tarball into an empty folder and does there what
-// docs/deploying.md says under "A package", up to answers. It wants npm's registry, or a cache of it.
+// `npm run check:tarball`: packs the gateway, installs the tarball into an empty folder and runs there the
+// commands of docs/deploying.md under "A package", up to responses. It needs npm's registry or a cache of it.
 
 const folder = await mkdtemp(path.join(tmpdir(), 'gateway-tarball-'));
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -17,7 +17,7 @@ const children = new Set<ChildProcess>();
 const ofThisRun = /^(?:GATEWAY_|DATABASE_URL$|INIT_CWD$|npm_(?!config_(?:registry|cache|cafile)$))/i;
 const isOfClone = (folder: string): boolean => folder.startsWith(`${root}${path.sep}`);
 
-/** The variables that a shell has here: none of the gateway's, and nothing of the clone and its npm. */
+/** The environment of shells: no variables of the gateway, and nothing from the clone and its npm. */
 const variables: Record<string, string | undefined> = {
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !ofThisRun.test(name))),
   PATH: process.env['PATH']
@@ -51,7 +51,7 @@ async function run(line: string, cwd = folder): Promise<string> {
   return out();
 }
 
-/** Waits for what a command says, for at most two minutes. */
+/** Waits for matching output of a command, for at most two minutes. */
 async function says({ child, out }: Started, pattern: RegExp): Promise<string> {
   for (let tries = 0; tries < 1200; tries += 1) {
     const found = pattern.exec(out());
@@ -77,7 +77,7 @@ async function answers(url: string, key: string): Promise<void> {
   say('✓ answers, to a large body too, and has the admin page');
 }
 
-/** What is told to stop by the terminal's Ctrl-C, as a person would. */
+/** Sends SIGINT to the supervisor, as Ctrl-C in a terminal does. */
 async function stop(started: Started): Promise<void> {
   const pid = /"msg":"supervising","pid":(\d+)/.exec(started.out())?.[1];
   process.kill(Number(pid), 'SIGINT');
@@ -102,7 +102,7 @@ async function main(): Promise<void> {
   await serveOwn(own);
 }
 
-/** The configuration of the page, with the simulated upstream in the place of its provider. */
+/** Serves with the configuration of the page, and the simulated upstream in place of its provider. */
 async function serveOwn(lines: readonly string[]): Promise<void> {
   const upstream = start('npx gateway simulate-upstream --port 0');
   const upstreamUrl = await says(upstream, /listens on (http:\S+)/);

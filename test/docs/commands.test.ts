@@ -10,7 +10,7 @@ import { makeTestFolder } from '../support/test-server.ts';
 import type { SourcePage } from '../../tools/docs-site/sources.ts';
 import { commandsOf, page, pages, root, scriptOf } from './pages.ts';
 
-/** What blocks run in: `<!-- run: SCENE -->` before a block names one. */
+/** The scenes that blocks run in; `<!-- run: SCENE -->` before a block names its scene. */
 const scenes = {
   clone: 'a clone of the repository',
   quickstart: 'a folder in which `npm start` runs; an admin is logged in, with the cookie in `cookies`',
@@ -22,7 +22,7 @@ const scenes = {
 const marked = (scene: string): readonly SourcePage[] =>
   pages.filter((each) => commandsOf(each).some((block) => block.scene === scene));
 
-/** `npx gateway` without npm in between, and a `curl` that fails where the answer is an error. */
+/** `npx gateway` without npm in between, and a `curl` that fails if the response is an error. */
 const prelude = `
 npx() { test "$1" = gateway; shift; "${process.execPath}" "${path.join(root, 'interfaces', 'cli', 'gateway.mjs')}" "$@"; }
 node() { "${process.execPath}" "$@"; }
@@ -31,7 +31,7 @@ curl() { command curl --fail-with-body --max-time 20 "$@"; }
 
 const run = promisify(execFile);
 
-/** Runs the commands of a page as they are printed, one after the other; throws with what they said. */
+/** Runs the commands of a page as printed, one after the other; throws an error with their output. */
 async function follow(
   script: string,
   cwd: string,
@@ -43,7 +43,7 @@ async function follow(
 }
 
 describe('the commands of the documentation', () => {
-  it('are of gateway commands, npm scripts and scenes that there are', async () => {
+  it('name only existing gateway commands, npm scripts and scenes, and every scene is used', async () => {
     const { scripts } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
       readonly scripts: object;
     };
@@ -63,7 +63,7 @@ describe('the commands of the documentation', () => {
     for (const scene of Object.keys(scenes)) expect(marked(scene).length).toBeGreaterThan(0);
   });
 
-  it('are called in the table of README as --help says, and in no other way', () => {
+  it('have the same calls in the table of README as in --help', () => {
     const [, table = ''] = page('README.md').text.split('## Commands\n');
     const cells = (table.split('\n## ')[0] ?? '').split('\n').map((line) => line.split(/(?<!\\)\|/)[1] ?? '');
     const told = cells.flatMap((cell) =>
@@ -73,7 +73,7 @@ describe('the commands of the documentation', () => {
     expect(told.toSorted()).toEqual([...calls, '[COMMAND] --help'].toSorted());
   });
 
-  it('say in docs/getting-started.md what README says', () => {
+  it('in README include the first commands of docs/getting-started.md', () => {
     const [start] = commandsOf(page('docs/getting-started.md'));
     expect(commandsOf(page('README.md'))[0]?.text).toContain(start?.text.trimEnd());
     const readme = scriptOf(page('README.md'), 'quickstart');
@@ -82,14 +82,14 @@ describe('the commands of the documentation', () => {
   });
 });
 
-describe('in a clone', () => {
-  it.each(marked('clone').map((each) => [each.file, each] as const))('%s', async (_, each) => {
+describe('the commands for a clone', () => {
+  it.each(marked('clone').map((each) => [each.file, each] as const))('succeed: %s', async (_, each) => {
     await follow(scriptOf(each, 'clone'), root);
   });
 });
 
-describe('with the configuration of the page', () => {
-  it.each(marked('own').map((each) => [each.file, each] as const))('%s', async (_, each) => {
+describe('the commands for the configuration of a page', () => {
+  it.each(marked('own').map((each) => [each.file, each] as const))('find it valid: %s', async (_, each) => {
     const folder = await makeTestFolder('docs-own');
     const [, name = '', text = ''] = /^<!-- file: ([\w.-]+) -->\n```yaml\n(.*?)^```$/ms.exec(each.text) ?? [];
     await writeFile(path.join(folder, name), text);
@@ -98,13 +98,13 @@ describe('with the configuration of the page', () => {
   });
 });
 
-describe('beside a gateway that npm start has started', () => {
+describe('the commands beside a quickstart gateway', () => {
   let folder: string;
   let gateway: RunningCommand;
   let url: string;
   let login: string;
 
-  /** What pages leave to their reader is filled in. */
+  /** Replaces the placeholders of pages by the values of this gateway. */
   const here = (text: string): string =>
     text
       .replaceAll('http://127.0.0.1:8080', url)
@@ -128,12 +128,12 @@ describe('beside a gateway that npm start has started', () => {
     await gateway?.exited;
   });
 
-  it.each(marked('quickstart').map((each) => [each.file, each] as const))('%s', async (_, each) => {
+  it.each(marked('quickstart').map((each) => [each.file, each] as const))('succeed: %s', async (_, each) => {
     await follow(here(scriptOf(each, 'quickstart')), folder);
   });
 
   it.each(marked('stopped').map((each) => [each.file, each] as const))(
-    '%s, when it was stopped',
+    'report 0 differences after it has stopped: %s',
     async (_, each) => {
       gateway.child.kill('SIGTERM');
       await gateway.exited;

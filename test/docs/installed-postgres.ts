@@ -8,7 +8,7 @@ import { connected } from '../support/test-server.ts';
 import { eventually } from '../e2e/traces.ts';
 import { freePort } from '../support/free-port.ts';
 
-/** Where packages of Debian, Red Hat and Homebrew put the programs, and the folders of the path. */
+/** The folders of programs in packages of Debian, Red Hat and Homebrew, and the folders of `PATH`. */
 const places = (): readonly string[] => [
   ...['/usr/lib/postgresql', '/opt/homebrew/opt', '/usr'].flatMap((folder) =>
     existsSync(folder)
@@ -22,7 +22,7 @@ const places = (): readonly string[] => [
   ...(process.env['PATH'] ?? '').split(path.delimiter),
 ];
 
-/** The oldest that the gateway works with. */
+/** The oldest version that the gateway supports. */
 const oldestMajor = 15;
 
 const wanted = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'pg_basebackup'];
@@ -32,13 +32,13 @@ const majorOf = (folder: string): number =>
     /\) (\d+)/.exec(execFileSync(path.join(folder, 'postgres'), ['--version'], { encoding: 'utf8' }))?.[1],
   );
 
-/** The folder of the newest PostgreSQL that is installed with server and clients; undefined: there is none. */
+/** The folder of the newest installed PostgreSQL with server and clients; undefined if there is none. */
 export const installedPrograms = (): string | undefined =>
   places().find(
     (folder) => wanted.every((name) => existsSync(path.join(folder, name))) && majorOf(folder) >= oldestMajor,
   );
 
-/** PostgreSQL refuses to run as root: then `nobody` does. */
+/** PostgreSQL does not run as root: then it runs as `nobody`. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
 
 /** A folder in which the installed programs work, with servers on its clusters. */
@@ -46,9 +46,9 @@ export interface PostgresFolder {
   readonly folder: string;
   /** Runs a script in the folder, with the programs first on the path. */
   readonly run: (script: string, variables?: Readonly<Record<string, string>>) => void;
-  /** Starts a server on a cluster in the folder, and resolves with the URL of a database, once it takes writes. */
+  /** Starts a server on a cluster in the folder; resolves with a database's URL once it accepts writes. */
   readonly start: (cluster: string, database: string) => Promise<string>;
-  /** Ends the running server at once, as a loss of power would. */
+  /** Ends the running server immediately, as a power failure would. */
   readonly lose: () => Promise<void>;
   readonly remove: () => Promise<void>;
 }
@@ -103,7 +103,7 @@ async function takesWrites(url: string): Promise<true | undefined> {
       return rows[0]?.over === true ? true : undefined;
     });
   } catch {
-    // It is not there yet, or still starting: both are asked again until the time is over.
+    // It does not listen yet, or is still starting: both are retried until the timeout.
     return undefined;
   }
 }

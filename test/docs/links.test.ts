@@ -12,7 +12,7 @@ const deadLinks = (of: readonly SourcePage[]): readonly string[] =>
     }),
   );
 
-/** The pages that the index leads to, over any number of links and lists of folders. */
+/** The pages that are reachable from the index over any number of links and folder listings. */
 function reached(): ReadonlySet<string> {
   const seen = new Set([indexPage]);
   for (const file of seen) {
@@ -28,16 +28,16 @@ function reached(): ReadonlySet<string> {
 }
 
 describe('the links of the documentation', () => {
-  it('lead to pages, headings, files and folders that are there', () => {
+  it('point to existing pages, headings, files and folders', () => {
     expect(deadLinks(pages)).toEqual([]);
   });
 
-  it('were all seen', () => {
+  it('are all read by the check: more than 400 on more than 110 pages', () => {
     expect(pages.length).toBeGreaterThan(110);
     expect(pages.flatMap(({ links }) => links).length).toBeGreaterThan(400);
   });
 
-  it('lead from the index to every page', () => {
+  it('connect the index to every page', () => {
     const there = reached();
     expect(pages.map(({ file }) => file).filter((file) => !there.has(file))).toEqual([]);
   });
@@ -45,17 +45,17 @@ describe('the links of the documentation', () => {
   const planted = (text: string): SourcePage => ({ file: 'docs/planted.md', text, ...outlineOf(text) });
 
   it.each([
-    ['a page that is not there', '[a](no-such.md)', 'there is no docs/no-such.md'],
-    ['a heading that is not there', '[a](budgets.md#no-such)', 'docs/budgets.md has no #no-such'],
-    ['a heading of the page itself', '# A\n\n[a](#b)', 'docs/planted.md has no #b'],
+    ['a missing page', '[a](no-such.md)', 'there is no docs/no-such.md'],
+    ['a missing heading', '[a](budgets.md#no-such)', 'docs/budgets.md has no #no-such'],
+    ['a missing heading of the page itself', '# A\n\n[a](#b)', 'docs/planted.md has no #b'],
     ['a file outside of the repository', '[a](../../etc/passwd)', 'there is no ../etc/passwd'],
     ['a line of a file', '[a](../main.ts#L1)', 'main.ts is no page'],
-    ['an image that is not there', '![a](images/no-such.png)', 'there is no docs/images/no-such.png'],
-  ])('a planted one is found: %s', (_, text, why) => {
+    ['a missing image', '![a](images/no-such.png)', 'there is no docs/images/no-such.png'],
+  ])('a planted dead link is reported: %s', (_, text, why) => {
     expect(deadLinks([planted(text)])).toEqual([expect.stringContaining(why)]);
   });
 
-  it('are not what stands in code', () => {
+  it('are not read from code spans and code blocks', () => {
     expect(deadLinks([planted('`[a](no-such.md)`\n\n```md\n[a](no-such.md)\n```\n')])).toEqual([]);
   });
 });
@@ -67,11 +67,11 @@ describe('the anchor of a heading', () => {
     ['## Keys, owners: a-b_c', 'keys-owners-a-b_c'],
     ['## «Ünïcode» 1.2', 'ünïcode-12'],
     ['## [A link](x.md)', 'a-link'],
-  ])('is that of GitHub: %s', (text, slug) => {
+  ])('is the same as on GitHub: %s', (text, slug) => {
     expect(outlineOf(text).headings).toMatchObject([{ slug }]);
   });
 
-  it('has a number where the page has the heading already', () => {
+  it('has a number if the page has an earlier heading with the same text', () => {
     expect(outlineOf('# A\n\n## A\n\n## A').headings.map(({ slug }) => slug)).toEqual(['a', 'a-1', 'a-2']);
   });
 });

@@ -19,7 +19,7 @@ const [dump, restore, elsewhere, base, restored, ...more] = commandsOf(recovery)
 const [, settings = ''] = /^```ini\n(.*?)^```$/ms.exec(recovery.text) ?? [];
 
 describe('docs/disaster-recovery.md', () => {
-  it('has a dump, its restores, a base backup, its restore, and the settings of an archive', () => {
+  it('has commands for a dump, two restores of it, a base backup and its restore, and archive settings', () => {
     expect([dump, restore, elsewhere, base, restored].map((text) => text?.split(' ', 1)[0])).toEqual([
       'pg_dump',
       'pg_restore',
@@ -32,15 +32,15 @@ describe('docs/disaster-recovery.md', () => {
   });
 });
 
-/** Without parentheses: PostgreSQL sets some of them anew when it reads an expression that it has written. */
+/** Without parentheses: PostgreSQL changes some of them when it reads an expression that it has printed. */
 const schemaOf = async (url: string): Promise<string> =>
   (await connected(url, schemaDump)).replaceAll(/[()]/g, '');
 
 const programs = installedPrograms();
 if (programs === undefined)
-  it('is followed with PostgreSQL’s programs: not checked, as they are not installed', () => undefined);
+  it('docs/disaster-recovery.md is followed: not checked, as PostgreSQL is not installed', () => undefined);
 else
-  describe('its commands, with the installed PostgreSQL and a gateway that serves', () => follow(programs));
+  describe('the commands of docs/disaster-recovery.md with an installed PostgreSQL', () => follow(programs));
 
 function follow(bin: string): void {
   const key = aKey();
@@ -93,7 +93,7 @@ function follow(bin: string): void {
     await server?.remove();
   });
 
-  it('bring a dump into an empty database, with every table and function', async () => {
+  it('restore a dump into an empty database, with the same schema and a valid ledger', async () => {
     server.run(here(dump), { DATABASE_URL: url });
     await asked();
     const other = withDatabaseName(url, 'other');
@@ -107,7 +107,7 @@ function follow(bin: string): void {
     });
   });
 
-  it('bring it into a server that was built without lz4, too, as the embedded one is', async () => {
+  it('restore the dump on a server that was built without lz4, such as the embedded one', async () => {
     const { url: other } = await createDatabase({ empty: true });
     server.run(here(elsewhere), { NEW_DATABASE_URL: other });
     expect(await rows(other)).toBe(1);
@@ -115,7 +115,7 @@ function follow(bin: string): void {
     expect(await run(['ledger', 'verify'], other)).toMatchObject({ code: 0 });
   });
 
-  it('bring a server back to a moment after its base backup', async () => {
+  it('restore a server to a point in time after its base backup', async () => {
     server.run(here(base), { DATABASE_URL: url });
     await asked();
     const time = await connected(url, async (client) => {
@@ -130,7 +130,7 @@ function follow(bin: string): void {
     server.run(here(restored), { TIME: time });
     url = await server.start('restored', 'gateway');
     expect(await rows(url)).toBe(3);
-    // A timeline of its own.
+    // The restored server is on a new timeline.
     const { rows: files } = await connected(url, (client) =>
       client.query<{ name: string }>('select pg_walfile_name(pg_current_wal_lsn()) as name'),
     );

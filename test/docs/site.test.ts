@@ -21,8 +21,8 @@ beforeAll(async () => {
     .map((file) => ({ at: file, html: readFileSync(path.join(out, file), 'utf8') }));
 });
 
-describe('the documentation as a site', () => {
-  it('has every page, with its title, and a beginning that leads to the index', () => {
+describe('the documentation site', () => {
+  it('has every page with exactly one h1, and a start page that links to the index', () => {
     for (const { file, headings } of sources) {
       const html = readFileSync(path.join(out, file.replace(/\.md$/, '.html')), 'utf8');
       expect(html).toContain('<html lang="en">');
@@ -31,7 +31,7 @@ describe('the documentation as a site', () => {
     expect(readFileSync(path.join(out, 'index.html'), 'utf8')).toContain('docs/README.html');
   });
 
-  it('has links that all lead somewhere in it, or to an address', () => {
+  it('has only links to its existing files and anchors, or to web and mail addresses', () => {
     const dead = files.flatMap(({ at, html }) =>
       [...html.matchAll(/(?:href|src)="([^"]*)"/g)].flatMap(([, link = '']) => {
         if (/^(?:https?|mailto):/.test(link)) return [];
@@ -47,7 +47,7 @@ describe('the documentation as a site', () => {
     expect(files.length).toBeGreaterThan(sources.length);
   });
 
-  it('needs nothing from elsewhere: no script, font, style or image of another host', () => {
+  it('loads nothing from other hosts: no script, frame, font, style or image', () => {
     for (const { at, html } of files) {
       expect([
         at,
@@ -57,7 +57,7 @@ describe('the documentation as a site', () => {
     expect(readFileSync(path.join(out, 'style.css'), 'utf8')).not.toMatch(/url\(|@import|@font-face/);
   });
 
-  it('has the navigation of the index on every page, which says where it is', () => {
+  it('has the navigation of the index on docs/budgets.html, with that page marked as current', () => {
     const named = sectionsOf(root, sources).flatMap(({ files: each }) => each);
     expect(named.length).toBeGreaterThan(30);
     const html = files.find(({ at }) => at === 'docs/budgets.html')?.html ?? '';
@@ -66,7 +66,7 @@ describe('the documentation as a site', () => {
     expect(nav).toContain('<a href="budgets.html" aria-current="page">');
   });
 
-  it('refuses a link that leads nowhere', async () => {
+  it('fails to build if a link cannot be resolved', async () => {
     await expect(writeSite(path.join(out, 'docs'), path.join(out, 'again'))).rejects.toThrow();
     expect(() =>
       htmlOf('[a](b)', () => {
@@ -76,7 +76,7 @@ describe('the documentation as a site', () => {
   });
 });
 
-describe('in a browser', () => {
+describe('the documentation site in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchBrowser();
@@ -87,7 +87,7 @@ describe('in a browser', () => {
     ['light', indexPage, 1200],
     ['dark', 'docs/configuration.md', 1200],
     ['dark', 'docs/auditing.md', 360],
-  ] as const)('axe finds nothing: %s, %s, %d pixels wide', async (colorScheme, file, width) => {
+  ] as const)('has no axe violation or overflow: %s, %s, %d px wide', async (colorScheme, file, width) => {
     const page = await browser.newPage({ colorScheme, viewport: { width, height: 800 } });
     await page.goto(pathToFileURL(path.join(out, file.replace(/\.md$/, '.html'))).href);
     await page.evaluate(axe.source);

@@ -9,14 +9,14 @@ const quoted = pages.flatMap(({ file: page, text }) =>
   ),
 );
 
-describe('what pages quote of the sources', () => {
-  it('was seen', () => {
+describe('the quotes of sources in the documentation', () => {
+  it('are all found by the check', () => {
     expect(quoted.length).toBeGreaterThan(3);
     const named = pages.flatMap(({ text }) => text.match(/^<!-- source: /gm) ?? []);
     expect(quoted).toHaveLength(named.length);
   });
 
-  it.each(quoted)('stands there to the letter: %s, %s', (_, file, lines) => {
+  it.each(quoted)('are contained verbatim in their source file: %s, %s', (_, file, lines) => {
     expect(readFileSync(path.join(root, file), 'utf8')).toContain(lines);
   });
 });

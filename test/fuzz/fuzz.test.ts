@@ -3,13 +3,13 @@ import { fuzz, tried } from './fuzz.ts';
 import { demand, type Target } from './target.ts';
 import { allTargets } from './targets.ts';
 
-/** The same mutants in every run; `npm run fuzz` draws others, and more of them. */
+/** Makes the mutants the same in every run; `npm run fuzz` uses other seeds and more mutants. */
 const seed = 20_261_123;
 const mutants = 150;
 
 const targets = allTargets();
 
-describe('mutants of what the gateway reads', () => {
+describe('mutated inputs of the gateway’s readers', () => {
   it.each(targets.map((target) => [target.name, target] as const))('break no law: %s', async (_, target) => {
     const { fault } = await fuzz(target, { runs: target.samples.length + mutants, seed });
     expect(fault === undefined ? undefined : `${fault.what}: ${fault.input.toString('base64')}`).toBe(
@@ -18,7 +18,7 @@ describe('mutants of what the gateway reads', () => {
   });
 });
 
-/** A reader with a fault of this kind, over a sample that does not show it. */
+/** A target with this check, and a sample that does not trigger its fault. */
 const faulty = (check: Target['check'], words: readonly string[] = ['xyz']): Target => ({
   name: 'faulty',
   samples: [Buffer.from('{"a":[1,2,3],"stop":"end","text":"some more words"}')],
@@ -28,8 +28,8 @@ const faulty = (check: Target['check'], words: readonly string[] = ['xyz']): Tar
 
 const faultOf = async (target: Target) => (await fuzz(target, { runs: 20_000, seed: 1 })).fault;
 
-describe('a fault that mutants lead to', () => {
-  it('is found, and its input is made small', async () => {
+describe('a fault found by mutation', () => {
+  it('is reported with its input reduced to the bytes that cause it', async () => {
     const target = faulty((input) => {
       demand(!input.includes('xyz'), 'there is an xyz');
       return '';
@@ -37,7 +37,7 @@ describe('a fault that mutants lead to', () => {
     expect(await faultOf(target)).toEqual({ what: 'there is an xyz', input: Buffer.from('xyz') });
   });
 
-  it('may be one that throws', async () => {
+  it('can be an exception of the check, which is reported by its name', async () => {
     const target = faulty((input) => {
       JSON.parse(input.toString());
       return '';
@@ -45,7 +45,7 @@ describe('a fault that mutants lead to', () => {
     expect((await faultOf(target))?.what).toMatch(/^it throws SyntaxError/);
   });
 
-  it('may be a step that takes too long', async () => {
+  it('can be a step above the CPU time limit, which is reported in milliseconds', async () => {
     const spend = (microseconds: number): void => {
       const from = process.threadCpuUsage();
       let spent = 0;
@@ -61,7 +61,7 @@ describe('a fault that mutants lead to', () => {
     expect((await faultOf(target))?.what).toMatch(/^a step takes \d+ ms$/);
   });
 
-  it('is found behind others: what did something new is mutated further', async () => {
+  it('is found even if it needs six words, since inputs with new behaviour are mutated further', async () => {
     const words = ['x1', 'x2', 'x3', 'x4', 'x5', 'x6'];
     const target = faulty((input) => {
       const there = words.filter((word) => input.includes(word));
@@ -71,7 +71,7 @@ describe('a fault that mutants lead to', () => {
     expect((await faultOf(target))?.input).toHaveLength(words.join('').length);
   });
 
-  it('is the same for the same seed, and shows again with its input alone', async () => {
+  it('is the same for the same seed, and is reproduced by its input alone', async () => {
     const target = faulty((input, { random }) => {
       demand(input.length % 7 !== 3 || random.below(3) > 0, 'an unlucky length');
       return '';

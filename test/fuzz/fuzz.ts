@@ -3,27 +3,27 @@ import { Random, seedOf } from './random.ts';
 import { shrunk } from './shrink.ts';
 import { Broken, Probe, roughly, type Target } from './target.ts';
 
-/** Milliseconds of this thread's CPU that one step may take: no admitted request holds it for longer. */
+/** CPU milliseconds of this thread that one step may take: no admitted request may occupy it for longer. */
 const maxStepMs = 250;
 
-/** Bytes of an input that is grown once: beside the small ones, so that what is not linear shows. */
+/** Bytes of an input that is grown: one of `grownEvery` inputs, to find steps that are not linear. */
 const mostBytes = 256 * 1024;
 const grownEvery = 250;
 
-/** Inputs that did something new, beside the samples. */
+/** Limits of the kept inputs, which are those with new behaviour beside the samples. */
 const maxKept = 500;
 const maxKeptBytes = 8 * 1024;
 
 export interface Fault {
   readonly what: string;
-  /** As small as it could be made. */
+  /** The smallest failing input that was found. */
   readonly input: Buffer;
 }
 
-/** What became of the runs on one target. */
+/** The result of the runs on one target. */
 export interface Fuzzed {
   readonly runs: number;
-  /** Different pictures of what the reader did. */
+  /** Number of different behaviours of the reader. */
   readonly pictures: number;
   /** CPU of the slowest step, and how large its input was. */
   readonly worst: { readonly ms: number; readonly bytes: number };
@@ -43,7 +43,7 @@ interface Tried {
   readonly broken: string | undefined;
 }
 
-/** Reads one input. What is drawn on the way follows from the input, so that it alone repeats the run. */
+/** Reads one input. Random choices depend only on the input, so that it alone reproduces the run. */
 export async function tried(target: Target, input: Buffer): Promise<Tried> {
   const probe = new Probe(new Random(seedOf(input)));
   const [picture, broken] = await outcomeOf(target, input, probe);
@@ -63,7 +63,7 @@ async function outcomeOf(
   }
 }
 
-/** The same, where an input is slow only if it is slow each time: the machine may have been busy with other things. */
+/** As `tried`; an input is slow only if it is slow each time, since the machine may have been busy. */
 async function judged(target: Target, input: Buffer): Promise<Tried> {
   let best = await tried(target, input);
   for (let again = 0; again < 3 && best.broken === undefined && best.ms > maxStepMs; again += 1) {

@@ -1,9 +1,9 @@
 import type { Random } from './random.ts';
 
-/** Mutants grow no further: what is larger is tried by growing an input once. */
+/** The limit for mutants: larger inputs are made by growing one input once. */
 export const maxMutantBytes = 64 * 1024;
 
-/** What mutations draw from. */
+/** Material for mutations. */
 export interface Sources {
   readonly others: readonly Buffer[];
   readonly words: readonly string[];
@@ -11,11 +11,11 @@ export interface Sources {
 
 type Mutation = (input: Buffer, random: Random, sources: Sources) => Buffer;
 
-/** The bytes with other ones in place of those from `from` to `to`. */
+/** The input with the bytes from `from` to `to` replaced. */
 const replaced = (input: Buffer, from: number, to: number, by: Buffer): Buffer =>
   Buffer.concat([input.subarray(0, from), by, input.subarray(to)]);
 
-/** A piece of the input: mostly a few bytes, sometimes any. */
+/** A piece of the input: mostly a few bytes, sometimes of any length. */
 function aSpan(input: Buffer, random: Random): readonly [from: number, to: number] {
   const from = random.below(input.length + 1);
   const longest = random.chance(0.7) ? 16 : input.length;
@@ -46,7 +46,7 @@ const insert: Mutation = (input, random) => {
   return replaced(input, at, at, bytes);
 };
 
-/** A piece once more, or many times, there or elsewhere. */
+/** Repeats a piece once or many times, at any place. */
 const repeat: Mutation = (input, random) => {
   const piece = input.subarray(...aSpan(input, random));
   const at = random.below(input.length + 1);
@@ -109,7 +109,7 @@ const numbers = [
   '0x10',
 ];
 
-/** Another value for one of the numbers in the text. */
+/** Replaces one of the numbers in the text. */
 const setNumber: Mutation = (input, random) => {
   const found = [...input.toString('latin1').matchAll(/-?\d+(?:\.\d+)?/g)];
   if (found.length === 0) return input;
@@ -117,7 +117,7 @@ const setNumber: Mutation = (input, random) => {
   return replaced(input, index, index + digits.length, Buffer.from(random.pick(numbers)));
 };
 
-/** A length that the wire tells, as four or two bytes. */
+/** Overwrites four or two bytes, which may be a length in a binary format. */
 const setLength: Mutation = (input, random) => {
   if (input.length < 4) return input;
   const changed = Buffer.from(input);
@@ -129,7 +129,7 @@ const setLength: Mutation = (input, random) => {
 
 const depths = [2, 8, 254, 255, 256, 257, 300, 1000, 5000];
 
-/** Brackets within brackets, closed or not, around a value or in front of it. */
+/** Inserts nested brackets, closed or not, around a value or in front of it. */
 const nest: Mutation = (input, random) => {
   const depth = random.pick(depths);
   const [open, close] = random.pick([['[', ']'] as const, ['{"a":', '}'] as const]);
@@ -140,7 +140,7 @@ const nest: Mutation = (input, random) => {
   return replaced(input, at, to, Buffer.from(text, 'latin1'));
 };
 
-/** Where a value of the text may stand: behind a colon, a bracket or a comma. */
+/** A place where a value may start: after a colon, a bracket or a comma. */
 function valueAt(input: Buffer, random: Random): number {
   const found = [...input.toString('latin1').matchAll(/[:[,]\s?/g)];
   if (found.length === 0) return random.below(input.length + 1);
@@ -173,7 +173,7 @@ const values = [
 ];
 const member = /("(?:[^"\\]|\\.){0,60}"\s?:\s?)(?:"(?:[^"\\]|\\.){0,200}"|[\w.+-]+|\{\}|\[\])?/g;
 
-/** A member's value replaced, or the member once more, or away. */
+/** Replaces the value of a member, or repeats or removes the member. */
 const editMember: Mutation = (input, random) => {
   const found = [...input.toString('latin1').matchAll(member)];
   if (found.length === 0) return input;
@@ -209,7 +209,7 @@ const strange = [
   '\t',
   '\v',
 ].map((text) => Buffer.from(text));
-/** No UTF-8: a surrogate, an overlong NUL, a byte of four, the half of a character. */
+/** Invalid UTF-8: a surrogate, an overlong NUL, an invalid lead byte, half of a character, a UTF-16 mark. */
 const noText = [[0xed, 0xa0, 0x80], [0xc0, 0x80], [0xf5], [0xe2, 0x82], [0xff, 0xfe]].map((bytes) =>
   Buffer.from(bytes),
 );
@@ -219,7 +219,7 @@ const putStrange: Mutation = (input, random) => {
   return replaced(input, at, at, random.pick(random.chance(0.75) ? strange : noText));
 };
 
-/** One event, line or element more, less, or in another place. */
+/** Repeats, removes or moves one event, line or element. */
 const editLines: Mutation = (input, random) => {
   const end = random.pick(['\n\n', '\n', ',']);
   const parts = input.toString('latin1').split(end);
@@ -229,7 +229,7 @@ const editLines: Mutation = (input, random) => {
   return Buffer.from(parts.join(end), 'latin1');
 };
 
-/** Other line ends, all of them or from somewhere on. */
+/** Replaces all line ends, or those after some place. */
 const otherLineEnds: Mutation = (input, random) => {
   const text = input.toString('latin1');
   const from = random.chance(0.5) ? 0 : random.below(text.length + 1);
@@ -261,7 +261,7 @@ const mutations: readonly Mutation[] = [
   otherLineEnds,
 ];
 
-/** The input after one to some mutations. */
+/** The input after one or more mutations. */
 export function mutated(input: Buffer, random: Random, sources: Sources): Buffer {
   let mutant = input;
   do {
@@ -271,7 +271,7 @@ export function mutated(input: Buffer, random: Random, sources: Sources): Buffer
   return mutant;
 }
 
-/** A large input: a piece of this one, thousands of times. */
+/** A large input: this one with a piece of it repeated until `bytes` is reached. */
 export function grown(input: Buffer, random: Random, bytes: number): Buffer {
   const [from, to] = aSpan(input, random);
   const piece = input.subarray(from, to);

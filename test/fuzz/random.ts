@@ -1,6 +1,6 @@
 import { randomNumbers } from '../support/replay-upstream.ts';
 
-/** Choices that follow from a seed alone. */
+/** Random choices that depend only on a seed. */
 export class Random {
   private readonly next: () => number;
 
@@ -13,7 +13,7 @@ export class Random {
     return Math.floor(this.next() * end);
   }
 
-  /** True so often. */
+  /** True with this probability. */
   chance(share: number): boolean {
     return this.next() < share;
   }
@@ -26,7 +26,7 @@ export class Random {
   }
 }
 
-/** A number that follows from the bytes (FNV-1a): what is drawn for an input is drawn again for the same input. */
+/** A hash of the bytes (FNV-1a), so that the same input always gets the same random choices. */
 export function seedOf(bytes: Buffer): number {
   let hash = 0x811c9dc5;
   for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it } from '@jest/globals';
 
-it('tries an input again from a file: what is larger than an argument of a command may be is there alone', async () => {
+it('npm run fuzz -- --input @FILE repeats an input that is too large for a command argument', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'gateway-fuzz-'));
   try {
     const file = path.join(folder, 'input.base64');

@@ -1,8 +1,8 @@
 /**
- * `npm run fuzz -- [--runs N] [--minutes M] [--seed S] [--only TARGET]`: mutants of the project's samples, and of the
- * recordings where they are there, for every reader of bytes from outside. The runs are shared out among the targets
- * whose names begin with TARGET. `--input BASE64`, or `--input @FILE` with a file of it, tries one input, as a failure
- * prints it.
+ * `npm run fuzz -- [--runs N] [--minutes M] [--seed S] [--only TARGET]`: runs every reader of external bytes
+ * on mutants of the project's samples, and of the recordings if they exist. The runs are divided among the
+ * targets whose names begin with TARGET. `--input BASE64`, or `--input @FILE` with a file in base64, runs one
+ * input, as printed with a failure.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 });
 
-/** Without a bound of the caller's: a minute. */
+/** The default: one minute, or no time limit if runs are given. */
 const bounds = { minutes: values.runs === undefined ? '1' : 'Infinity', runs: 'Infinity' };
 const { minutes, runs, seed } = numbersOf(
   { ...bounds, seed: String(Date.now() % 2 ** 31), ...values },
@@ -35,10 +35,10 @@ const { minutes, runs, seed } = numbersOf(
 );
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Inputs in base64 up to here stand in the command; larger ones in a file. */
+/** Inputs in base64 up to this length are printed in the command; larger ones are written to a file. */
 const maxShownChars = 2000;
 
-/** Heap that may be there at the end and was not at the beginning: compiled code, caches that fill up to their bounds. */
+/** Heap growth that is accepted: compiled code, and caches that fill up to their limits. */
 const heapSlackBytes = 64 * 1024 * 1024;
 
 const heldBytes = (): number => {
@@ -46,7 +46,7 @@ const heldBytes = (): number => {
   return process.memoryUsage().heapUsed;
 };
 
-/** What `--input` takes. */
+/** The value of `--input` for an input. */
 function inputArgument(input: Buffer): string {
   const text = input.toString('base64');
   if (text.length <= maxShownChars) return text === '' ? "''" : text;
@@ -57,7 +57,7 @@ function inputArgument(input: Buffer): string {
   return `@${file}`;
 }
 
-/** An input in base64, or `@` and the file that holds it: no argument of a command is longer than 128 KiB. */
+/** An input in base64, or `@` and a file that contains it, since a command argument has at most 128 KiB. */
 const givenInput = (text: string): Buffer =>
   Buffer.from(text.startsWith('@') ? readFileSync(text.slice(1), 'latin1') : text, 'base64');
 

@@ -1,11 +1,11 @@
-/** What is below a value of JSON, by its keys. */
+/** The members of a JSON value by their keys. */
 const below = (value: object): ReadonlyMap<string, unknown> => new Map(Object.entries(value));
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
- * Whether two values of JSON are the same one, however deep they are: what compares by recursion ends at some ten
- * thousand brackets, and the readers of streams do not.
+ * Whether two JSON values are equal, at any depth: a recursive comparison fails at some ten thousand
+ * brackets, and the readers of streams do not.
  */
 export function isSameJson(one: unknown, other: unknown): boolean {
   const pairs: [unknown, unknown][] = [[one, other]];

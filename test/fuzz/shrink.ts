@@ -1,9 +1,9 @@
-/** Tries at most: each is a whole check. */
+/** The maximum number of tries, since each is a complete check. */
 const maxTries = 3000;
 
 /**
- * A smaller input that fails as well: halves, quarters and smaller pieces are taken away as long as it does. Not the
- * smallest, but one that a person can read.
+ * A smaller input that also fails: halves, quarters and smaller pieces are removed while it does. Not the
+ * smallest possible, but short enough to read.
  */
 export async function shrunk(input: Buffer, fails: (smaller: Buffer) => Promise<boolean>): Promise<Buffer> {
   let smallest = input;

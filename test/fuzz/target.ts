@@ -1,34 +1,34 @@
 import type { Random } from './random.ts';
 
-/** A reader of bytes from outside, and what must hold of it whatever the bytes are. */
+/** A reader of external bytes, and its laws, which must hold for any bytes. */
 export interface Target {
   readonly name: string;
-  /** What is mutated: well-formed, so that mutants get far. */
+  /** The inputs that are mutated: well-formed, so that mutants pass the first checks. */
   readonly samples: readonly Buffer[];
   /** Tokens of the protocol. */
   readonly words: readonly string[];
-  /** Bytes of its large inputs, where those of the others are larger than it is ever given while it serves. */
+  /** The size of its large inputs, if the default is more than it receives in production. */
   readonly grownBytes?: number;
-  /** A mutation that keeps the outer shape, such as lengths, so that what is within is reached. */
+  /** A mutation that keeps the outer form, such as lengths, so that the inner parts are reached. */
   readonly reshape?: (input: Buffer, random: Random) => Buffer;
   /**
-   * Reads the input, and throws where a law is broken. What it gives is a rough picture of what the reader did: an
-   * input with a new one is mutated further.
+   * Reads the input, and throws if a law is broken. It returns a rough picture of the reader's behaviour; an
+   * input with a new picture is mutated further.
    */
   readonly check: (input: Buffer, probe: Probe) => string | Promise<string>;
 }
 
-/** What the check of one input draws from, and what it costs. */
+/** The random choices for the check of one input, and its measured cost. */
 export class Probe {
   readonly random: Random;
-  /** Milliseconds of this thread's CPU that the slowest step took. */
+  /** CPU milliseconds of this thread in the slowest step. */
   slowestMs = 0;
 
   constructor(random: Random) {
     this.random = random;
   }
 
-  /** One step of the product, without what the check itself costs. Where it waits, nothing else computes meanwhile. */
+  /** Measures one step of the product without the check. While the step waits, nothing else computes. */
   step<A>(work: () => A): A {
     const before = process.threadCpuUsage();
     const done = work();

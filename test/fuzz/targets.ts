@@ -12,7 +12,7 @@ import { refusalsTarget } from './targets/refusals.ts';
 import { requestTargets } from './targets/requests.ts';
 import { streamTargets } from './targets/streams.ts';
 
-/** Every reader of bytes from outside. `recorded`: streams that are mutated beside the project's own. */
+/** Every reader of external bytes. `recorded`: streams that are mutated beside the project's own. */
 export const allTargets = (recorded: readonly Sample[] = []): readonly Target[] => [
   ...framings,
   ...streamTargets(recorded),

@@ -1,15 +1,15 @@
 import { type Lockfile, nameIn } from './lockfile.ts';
 
-/** What `npm audit --json` says of one package. */
+/** The entry of one package in the output of `npm audit --json`. */
 interface Vulnerable {
   readonly severity: string;
-  /** Advisories of its own, or names of the packages that it has them from. */
+  /** Its own advisories, or the names of the packages that they come from. */
   readonly via: readonly (string | { readonly title?: string; readonly url?: string })[];
   /** The folders that it is in. */
   readonly nodes: readonly string[];
 }
 
-/** What is to be said of the advisories. */
+/** The result of an audit. */
 export type Audit =
   | { readonly kind: 'unanswered'; readonly why: string }
   | { readonly kind: 'answered'; readonly faults: readonly string[]; readonly notes: readonly string[] };
@@ -17,8 +17,8 @@ export type Audit =
 const grave: ReadonlySet<string> = new Set(['high', 'critical']);
 
 /**
- * What `npm audit --json` printed. A high or critical advisory of a package that the service itself runs with is a
- * fault, any other a note. Not every registry answers the question; that is no fault of the project's.
+ * Reads the output of `npm audit --json`. A high or critical advisory of a package that the service itself
+ * runs with is a fault, any other a note. Not every registry supports audits; that is no fault.
  */
 export function readAudit(printed: string, lockfile: Lockfile): Audit {
   const report = parsed(printed);
@@ -35,7 +35,7 @@ export function readAudit(printed: string, lockfile: Lockfile): Audit {
   };
 }
 
-/** A report, or what went wrong instead. */
+/** A report, or an error message instead. */
 interface Printed {
   readonly vulnerabilities?: Readonly<Record<string, Vulnerable>>;
   readonly message?: string;

@@ -3,13 +3,13 @@ import { readAudit } from './advisories.ts';
 import { licenceFaults } from './licences.ts';
 import { packagesOf, readLockfile, registryFaults, root } from './lockfile.ts';
 
-/** A registry that has an answer has it in a second; one that has none must not hold up the check. */
+/** A registry that supports audits answers within a second; any other must not delay the check. */
 const auditMs = 20_000;
 
 const lockfile = readLockfile();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** npm as it was called, where it was: then no other one has to be on the path. */
+/** Runs the npm that started this script, if any: then none has to be on the path. */
 function npmAudit(): string {
   const options = ['audit', '--json', '--fetch-retries=0', '--fetch-timeout=10000'];
   const npm = process.env['npm_execpath'];

@@ -1,6 +1,6 @@
 import { type Lockfile, nameIn, packagesOf } from './lockfile.ts';
 
-/** Licences that ask for no more than their notice: whoever passes the gateway on owes nobody its source. */
+/** Licences that require at most their notice: who distributes the gateway need not publish its source. */
 const permissive: ReadonlySet<string> = new Set([
   '0BSD',
   'Apache-2.0',
@@ -16,21 +16,21 @@ const permissive: ReadonlySet<string> = new Set([
   'Zlib',
 ]);
 
-/** Packages whose licence is no software licence, and the one that was looked at. */
+/** Packages with another licence that was reviewed, and that licence. */
 const lookedAt: Readonly<Record<string, string>> = {
-  // Data about browsers, which a tool of the tests reads; nothing of it is passed on.
+  // Data about browsers, read by a test tool; none of it is distributed.
   'caniuse-lite': 'CC-BY-4.0',
-  // A tool of the tests.
+  // A test tool.
   'axe-core': 'MPL-2.0',
-  // Servers of the tests; the licence that they point to is MIT on its way to Apache-2.0.
+  // Test servers; the licence that they refer to is MIT in transition to Apache-2.0.
   '@modelcontextprotocol/server-everything': 'SEE LICENSE IN LICENSE',
   '@modelcontextprotocol/server-filesystem': 'SEE LICENSE IN LICENSE',
   '@modelcontextprotocol/server-memory': 'SEE LICENSE IN LICENSE',
-  // A tool of the page's build: what it leaves behind is the page's own style sheet.
+  // A build tool of the page; its output is the page's own style sheet.
   lightningcss: 'MPL-2.0',
 };
 
-/** The package that binaries for one platform belong to. */
+/** The package that a binary for one platform belongs to. */
 const familyOf = (name: string): string => (name.startsWith('lightningcss-') ? 'lightningcss' : name);
 
 /** One sentence for each package of the lockfile whose licence is not permissive, or not known. */
@@ -42,7 +42,7 @@ export const licenceFaults = (lockfile: Lockfile): readonly string[] =>
     return [`${name}@${version ?? '?'} ${what}, which is not on the list of test/packages/licences.ts`];
   });
 
-/** An SPDX expression: of an OR one side is enough, of an AND both are needed; exceptions are never known. */
+/** Evaluates an SPDX expression: OR needs one permissive side, AND both; exceptions are not supported. */
 export function isPermissive(expression: string): boolean {
   const words = expression.match(/[()]|[^\s()]+/g) ?? [];
   let at = 0;

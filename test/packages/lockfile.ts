@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** What the lockfile says of one package. */
+/** The entry of one package in the lockfile. */
 export interface LockedPackage {
   readonly version?: string;
-  /** As its manifest has it: an SPDX expression. */
+  /** The SPDX expression of its manifest. */
   readonly license?: string;
-  /** Only what is needed to build and test depends on it. */
+  /** It is needed only to build and test. */
   readonly dev?: boolean;
-  /** Where it came from; left out, so that any registry will do. */
+  /** The URL of its registry; omitted, so that any registry can be used. */
   readonly resolved?: string;
 }
 
-/** By the folder that a package goes into; the project itself has the empty one. */
+/** Packages by their folder; the project itself has the empty one. */
 export type Lockfile = { readonly packages: Readonly<Record<string, LockedPackage>> };
 
 export const root = path.join(import.meta.dirname, '..', '..');
@@ -27,7 +27,7 @@ export const nameIn = (folder: string): string => folder.slice(folder.lastIndexO
 export const packagesOf = ({ packages }: Lockfile): readonly (readonly [folder: string, LockedPackage])[] =>
   Object.entries(packages).filter(([folder]) => folder !== '');
 
-/** One sentence for each package that the lockfile says the registry of. */
+/** One sentence for each package that the lockfile ties to a registry. */
 export const registryFaults = (lockfile: Lockfile): readonly string[] =>
   packagesOf(lockfile)
     .filter(([, { resolved }]) => resolved !== undefined)

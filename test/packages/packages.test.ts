@@ -30,13 +30,13 @@ describe('a licence expression', () => {
     'MIT ISC',
     'MIT WITH something',
     'GPL-2.0-only AND (MIT OR ISC)',
-  ])('is not: %s', (expression) => {
+  ])('is not permissive: %s', (expression) => {
     expect(isPermissive(expression)).toBe(false);
   });
 });
 
 describe('the packages of a lockfile', () => {
-  it('are named when their licence is not permissive, or not said', () => {
+  it('are reported if their licence is not permissive or missing', () => {
     const packages = {
       '': { license: 'Apache-2.0' },
       'node_modules/a': { version: '1.0.0', license: 'MIT' },
@@ -52,19 +52,19 @@ describe('the packages of a lockfile', () => {
     ]);
   });
 
-  it('are named when they are locked to a registry', () => {
+  it('are reported if they are locked to a registry', () => {
     const packages = { 'node_modules/a': { resolved: 'https://registry.example.com/a.tgz' } };
     expect(registryFaults({ packages })).toEqual([expect.stringMatching(/^a is locked to one registry/)]);
   });
 
-  it('of the project are all permissive, and locked to no registry', () => {
+  it('of the project all have permissive licences, and none is locked to a registry', () => {
     const lockfile = readLockfile();
     expect(Object.keys(lockfile.packages).length).toBeGreaterThan(300);
     expect([...licenceFaults(lockfile), ...registryFaults(lockfile)]).toEqual([]);
   });
 });
 
-describe('what an audit printed', () => {
+describe('the output of npm audit', () => {
   const lockfile = {
     packages: {
       'node_modules/run': { version: '1.0.0' },
@@ -75,7 +75,7 @@ describe('what an audit printed', () => {
   const audit = (name: string, severity: string, nodes: readonly string[], via: unknown = ['other']) =>
     readAudit(JSON.stringify({ vulnerabilities: { [name]: { severity, via, nodes } } }), lockfile);
 
-  it.each(['high', 'critical'])('is a fault: %s, in what the service runs with', (severity) => {
+  it.each(['high', 'critical'])('has a fault for a %s advisory of a runtime package', (severity) => {
     const via = [{ title: 'It falls over', url: 'https://example.com/1' }, 'deep'];
     expect(audit('run', severity, ['node_modules/run'], via)).toEqual({
       kind: 'answered',
@@ -90,13 +90,13 @@ describe('what an audit printed', () => {
   });
 
   it.each([
-    ['moderate, in what the service runs with', 'run', 'moderate', 'node_modules/run'],
-    ['critical, in a tool', 'tool', 'critical', 'node_modules/tool'],
-  ])('is a note: %s', (_, name, severity, node) => {
+    ['moderate, in a runtime package', 'run', 'moderate', 'node_modules/run'],
+    ['critical, in a development package', 'tool', 'critical', 'node_modules/tool'],
+  ])('has a note and no fault for an advisory: %s', (_, name, severity, node) => {
     expect(audit(name, severity, [node])).toMatchObject({ faults: [], notes: [expect.any(String)] });
   });
 
-  it('is neither when there is nothing to say', () => {
+  it('has no faults and no notes without an advisory', () => {
     expect(readAudit('{"vulnerabilities":{}}', lockfile)).toEqual({
       kind: 'answered',
       faults: [],
@@ -109,7 +109,7 @@ describe('what an audit printed', () => {
     ['', 'it gave no report'],
     ['not JSON', 'it gave no report'],
     ['{}', 'it gave no report'],
-  ])('says that the registry does not answer: %s', (printed, why) => {
+  ])('counts as unanswered, with the reason, if it is no report: %s', (printed, why) => {
     expect(readAudit(printed, lockfile)).toEqual({ kind: 'unanswered', why });
   });
 });

@@ -71,7 +71,7 @@ export const chatStreams: readonly Sample[] = [
     done,
   ),
   streamed(
-    'two tool calls whose pieces come one after the other',
+    'two tool calls whose pieces arrive one after the other',
     {
       text: '',
       calls: [
@@ -93,7 +93,7 @@ export const chatStreams: readonly Sample[] = [
   ),
   {
     ...streamed(
-      'whole tool calls of one index that have no id',
+      'complete tool calls of one index without ids',
       {
         text: '',
         calls: [
@@ -139,7 +139,7 @@ export const chatStreams: readonly Sample[] = [
     dataEvent(piece({}, 'stop')),
   ),
   streamed(
-    'comments, CRLF, and usage inside the choice of an answer that grew too long',
+    'comments, CRLF, and usage inside the choice of an answer that reached its token limit',
     { text: 'Once upon a time there', finish: 'length', usage: small },
     ': the loom is warming up\r\n\r\n',
     dataEvent(piece({ role: 'assistant', content: 'Once upon a time ' }), '\r\n'),
@@ -173,7 +173,7 @@ const message = (said: object, finish: string, usage: UsageFacts): object => ({
 /** Whole chat completions. */
 export const chatAnswers: readonly Sample[] = [
   whole(
-    'a whole answer with reasoning',
+    'an answer with reasoning',
     {
       text: 'Nineteen, or “neunzehn”.',
       reasoning: 'Seven and twelve.',
@@ -183,7 +183,7 @@ export const chatAnswers: readonly Sample[] = [
     message({ content: 'Nineteen, or “neunzehn”.', reasoning: 'Seven and twelve.' }, 'stop', small),
   ),
   whole(
-    'a whole answer with a tool call',
+    'an answer with a tool call',
     {
       text: '',
       calls: [{ id: 'call_tide', name: 'tide_at', input: { port: 'Brüel' } }],

@@ -101,7 +101,7 @@ export const converseStreams: readonly Sample[] = [
     }),
   ),
   streamed(
-    'an error that no model tells of',
+    'an error frame in the middle of the text',
     { text: 'The first ', error: 'The loom has lost its thread.' },
     begin,
     says(0, 'The first '),
@@ -119,7 +119,7 @@ export const converseStreams: readonly Sample[] = [
 /** Whole converse answers. */
 export const converseAnswers: readonly Sample[] = [
   sample(
-    'a whole answer with signed reasoning, text and a call',
+    'an answer with signed reasoning, text and a call',
     {
       text: 'I look.',
       reasoning: 'The tide table knows — “always”.',

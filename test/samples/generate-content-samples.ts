@@ -91,7 +91,7 @@ export const generateContentStreams: readonly Sample[] = [
     event([{ text: '' }], counted(6), 'STOP'),
   ),
   streamed(
-    'an answer that was withheld',
+    'an answer that was blocked for safety',
     { text: '', finish: 'content_filter', usage: { prompt: 8, completion: 0, total: 8 } },
     { candidates: [{ finishReason: 'SAFETY', index: 0 }], ...counted(0), ...names },
   ),
@@ -122,7 +122,7 @@ export const generateContentStreams: readonly Sample[] = [
 /** Whole generate-content answers. */
 export const generateContentAnswers: readonly Sample[] = [
   sample(
-    'a whole answer with a thought, text and a signed call',
+    'an answer with a thought, text and a signed call',
     {
       text: 'I look.',
       reasoning: 'The tide table knows — “always”.',
@@ -145,7 +145,7 @@ export const generateContentAnswers: readonly Sample[] = [
     ),
   ),
   sample(
-    'a whole answer that grew too long',
+    'an answer that reached its token limit',
     { text: 'Once upon a', finish: 'length', usage: plain },
     jsonType,
     jsonBytes(event([{ text: 'Once upon a' }], counted(6), 'MAX_TOKENS')),

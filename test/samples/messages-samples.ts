@@ -74,7 +74,7 @@ const tide = { id: 'toolu_tide', name: 'tide_at', input: { port: 'Brüel', hour:
 /** Streams of messages events. */
 export const messagesStreams: readonly Sample[] = [
   onA(
-    'text with a ping in it, from a platform that adds an event of its own',
+    'text with a ping, from a platform that adds its own event',
     { text: 'High water at six — mind the step.', finish: 'stop', usage: small },
     `event: vertex_event\n${dataEvent({ type: 'vertex_event', note: 'not for callers' })}`,
     start(placeholder),
@@ -103,7 +103,7 @@ export const messagesStreams: readonly Sample[] = [
     end('end_turn', { output_tokens: 12 }),
   ),
   onB(
-    'two tools to use, one of them without input',
+    'two tool calls, one of them without input',
     {
       text: 'I look.',
       calls: [tide, { id: 'toolu_moon', name: 'moon_phase', input: {} }],
@@ -123,7 +123,7 @@ export const messagesStreams: readonly Sample[] = [
     end('tool_use', { output_tokens: 12 }),
   ),
   onA(
-    'usage of a cache that was read and written, with an answer that grew too long',
+    'usage of a cache that was read and written, with an answer that reached its token limit',
     { text: 'Once upon a', finish: 'length', usage: { prompt: 245, completion: 4, total: 249 } },
     start({
       input_tokens: 5,
@@ -170,7 +170,7 @@ const usage = { input_tokens: 21, output_tokens: 12 };
 export const messagesAnswers: readonly Sample[] = [
   wholeBy(
     'platform A, messages',
-    'a whole message with signed thinking and a tool to use',
+    'a message with signed thinking and a tool call',
     {
       text: 'I look.',
       reasoning: 'The tide table knows — “always”.',
@@ -191,7 +191,7 @@ export const messagesAnswers: readonly Sample[] = [
   ),
   wholeBy(
     'platform B, invoke',
-    'a whole message with a cache in its usage',
+    'a message with a cache in its usage',
     { text: 'High water at six.', finish: 'stop', usage: { prompt: 221, completion: 12, total: 233 } },
     message([{ type: 'text', text: 'High water at six.' }], 'end_turn', {
       ...usage,

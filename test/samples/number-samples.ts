@@ -47,7 +47,7 @@ export const embeddingsAnswers: readonly Sample<VectorFacts>[] = [
   ),
   vectors(
     'platform A, predict',
-    'vectors without usage where one of them has no count',
+    'vectors without usage if one of them has no token count',
     { vectors: [first, second] },
     { predictions: [prediction(first, 5), { embeddings: { values: second } }] },
   ),

@@ -128,8 +128,8 @@ function* eventsOf(
 }
 
 /**
- * A whole sample as its caller receives it; `inputs` is the number of texts in each exchange of an embeddings
- * call.
+ * A non-streamed sample as its caller receives it; `inputs` is the number of texts in each exchange of an
+ * embeddings call.
  */
 export function replayWhole(
   sample: Sample<unknown>,

@@ -220,7 +220,7 @@ export const responsesStreams: readonly Sample[] = [
 /** Whole responses. */
 export const responsesAnswers: readonly Sample[] = [
   sample(
-    'a whole response with reasoning, a message and a call',
+    'a response with reasoning, a message and a call',
     {
       text: 'One moment — I look.',
       reasoning: 'The tide table knows.',

@@ -41,7 +41,7 @@ export interface Facts {
   readonly reasoning?: string;
   /** None unless given. */
   readonly calls?: readonly CallFacts[];
-  /** Undefined if the answer broke off before. */
+  /** Undefined if the answer was cut off before. */
   readonly finish?: Finish;
   /** What the ledger counts; undefined if the upstream reported none. */
   readonly usage?: UsageFacts;

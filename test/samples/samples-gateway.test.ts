@@ -104,7 +104,7 @@ const firstOfEach = (rows: readonly Row[]): readonly Row[] =>
       rows.findIndex((row) => row.upstream === upstream && row.caller === caller) === at,
   );
 
-/** Calls without an id are named after the answer, which has another name here. */
+/** Excludes tool calls with generated ids: these contain the id of the answer, which is another one here. */
 const named = ({ sample }: Row): boolean =>
   (sample.facts.calls ?? []).every(({ id }) => !id.startsWith('call_1_'));
 
@@ -115,29 +115,29 @@ const succeeds = ({ sample }: Row): boolean => sample.facts.error === undefined;
 
 const answerRows = rowsOf(answers).filter((row) => named(row) && isReached(row));
 
-describe('a sample that comes through a gateway', () => {
+describe('a sample replayed through a gateway', () => {
   it.each(firstOfEach(streamRows.filter(succeeds)))(
-    '$upstream: a caller of $caller gets $name, and the ledger has its usage',
+    '$upstream: a caller of $caller gets, as a stream, $name, and the ledger has its usage',
     async (row) => {
       expectTold(await replayed(row.sample, row.caller, true), row, 'stream');
     },
   );
 
   it.each(firstOfEach(streamRows.filter((row) => !succeeds(row))))(
-    '$upstream: a caller of $caller is told of $name, and the ledger has nothing',
+    '$upstream: a caller of $caller gets, as a failed stream, $name, and the ledger has no row',
     async (row) => {
       expectTold(await replayed(row.sample, row.caller, true), row, 'stream');
     },
   );
 
   it.each(firstOfEach(answerRows))(
-    '$upstream: a caller of $caller gets $name, and the ledger has the usage',
+    '$upstream: a caller of $caller gets, in one response, $name, and the ledger has its usage',
     async (row) => {
       expectTold(await replayed(row.sample, row.caller, false), row, 'whole');
     },
   );
 
-  it('embeddings come as they are, and the ledger has their usage', async () => {
+  it('embeddings are passed through byte for byte, and the ledger has their usage', async () => {
     const [sample] = embeddingsAnswers;
     if (sample === undefined) throw new Error('there is no sample');
     const answer = await replayed(sample, 'embeddings', false);

@@ -54,7 +54,7 @@ describe('a streamed sample', () => {
   });
 
   it.each(streamRows.filter(({ sample }) => sample.body.length <= smallBytes))(
-    '$upstream: a caller of $caller gets, cut at any of its bytes, $name',
+    '$upstream: a caller of $caller gets, split at each of its bytes, $name',
     async ({ sample, caller }) => {
       const { body } = sample;
       const whole = await replayStream(sample, caller, [body]);
@@ -64,7 +64,7 @@ describe('a streamed sample', () => {
   );
 
   it.each(streamRows)(
-    '$upstream: a caller of $caller gets, cut anywhere, $name',
+    '$upstream: a caller of $caller gets, split at random positions, $name',
     async ({ sample, caller }) => {
       await fc.assert(
         fc.asyncProperty(chunkingsOf(sample.body), async (pieces) => {
@@ -75,7 +75,7 @@ describe('a streamed sample', () => {
     },
   );
 
-  it('each upstream has a stream with characters of several bytes, which cuts divide', () => {
+  it('exists with multi-byte characters for each upstream', () => {
     const multibyte = streams.filter(({ body }) => body.some((byte) => byte >= 0x80));
     expect(new Set(multibyte.map(({ upstream }) => upstream))).toEqual(
       new Set(streams.map(({ upstream }) => upstream)),
@@ -92,7 +92,7 @@ const rightOf = (replayed: ReturnType<typeof replayWhole>): Replayed => {
   return replayed.right;
 };
 
-describe('a whole sample', () => {
+describe('a non-streamed sample', () => {
   it.each(rowsOf<Sample>(answers))('$upstream: a caller of $caller gets $name', ({ sample, caller }) => {
     expectFacts(rightOf(replayWhole(sample, caller)), sample, caller, 'whole');
   });

@@ -1,9 +1,10 @@
 /**
- * `node test/torture/bodies.ts [NAME…]`: the worst bodies that are admitted by default, in every family and on routes
- * that pass on, translate and sign, and beside each of them how long `/healthz` had to wait: the longest stall of the
- * event loop that one admitted request causes. Redaction is on. Then the largest answers, eight bodies at once, and the
- * worst MCP messages, of callers and of servers. With NAMEs, those with one of them in their names alone. The machine
- * must have nothing else to do: how late a timer of the drill itself came says whether it had.
+ * `node test/torture/bodies.ts [NAME…]`: sends the worst-case bodies that are admitted by default, in every
+ * family and on routes that pass through, translate and sign, and measures for each how long `/healthz`
+ * waits: the longest stall of the event loop that one admitted request causes. Redaction is on. Then it sends
+ * the largest answers, eight bodies at once, and the worst-case MCP messages of callers and of servers. With
+ * NAMEs it runs only bodies whose names contain one of them. The machine must be otherwise idle: the delay of
+ * a timer in the drill itself shows whether it was.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,15 +20,15 @@ import { bodiesConfig, families, largeAnswers, shapes } from './worst-bodies.ts'
 import { aKey } from '../support/a-key.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
-/** What an admitted request may hold up the others for. */
+/** The longest time for which an admitted request may delay others. */
 const maxStallMs = 250;
-/** Between two looks: short beside the bound, and no load. */
+/** The pause between two probes: short compared with the limit, and without load. */
 const lookMs = 5;
 const payloadMs = 1500;
 
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Callers and upstream in a process of their own, so that the one that looks at the clock does nothing else. */
+/** Callers and upstream run in a separate process, so that the measuring process does nothing else. */
 interface Send {
   readonly url: string;
   readonly key: string;
@@ -46,7 +47,7 @@ interface McpMessage {
 interface Sent {
   readonly status: number;
   readonly head: string;
-  /** Of an MCP server. */
+  /** The session id of an MCP server. */
   readonly session: string;
 }
 
@@ -97,7 +98,7 @@ async function serveTheOthers(): Promise<void> {
   process.send?.(typeof address === 'object' ? address?.port : 0);
 }
 
-/** What is no request is taken without an answer. */
+/** A message that is not a request is accepted without an answer. */
 function answered(res: ServerResponse, answer: string | undefined): void {
   res.statusCode = answer === undefined ? 202 : 200;
   res.end(answer);
@@ -109,7 +110,7 @@ async function sendAll({ url, key, what, times }: Send): Promise<void> {
       ? [what.path, mcpRequest(what.ask)]
       : [families[what.family].path, families[what.family].body(what.model, shapes[what.shape])];
   const text = Buffer.from(body);
-  // All servers as one want a session.
+  // The union of all servers requires a session.
   const session = to === '/mcp' ? (await post(`${url}${to}`, key, Buffer.from(mcpInitialize))).session : '';
   const sent = await Promise.all(
     Array.from({ length: times }, () => post(`${url}${to}`, key, text, session)),
@@ -148,7 +149,7 @@ interface Scene {
   readonly names: readonly string[];
 }
 
-/** The longest waits of all. */
+/** Runs all bodies against a gateway; returns the longest waits. */
 async function against(upstreamUrl: string, { folder, databaseUrl, others, names }: Scene): Promise<Looked> {
   const key = aKey();
   const configFile = path.join(folder, 'gateway.yaml');
@@ -163,7 +164,7 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
     const looking = lookAt(`${gateway.url}/healthz`);
     others.send({ url: gateway.url, key, what, times } satisfies Send);
     const [{ bytes, sent }] = (await once(others, 'message')) as [{ bytes: number; sent: readonly Sent[] }];
-    // Payloads are made behind the answer.
+    // Payloads are created after the answer.
     await sleep(payloadMs);
     const { stallMs, lateMs } = await looking.stop();
     worst = {
@@ -195,7 +196,7 @@ async function against(upstreamUrl: string, { folder, databaseUrl, others, names
   }
 }
 
-/** MCP messages: what a server is asked, what it answers, and its list, by itself and in the union. */
+/** MCP messages: arguments, results and the list of tools, of one server and of the union. */
 async function messages(tried: (name: string, what: McpMessage) => Promise<void>): Promise<void> {
   for (const value of valueNames) {
     await tried(`mcp arguments: ${value}`, { path: '/mcp/tools', ask: { kind: 'arguments', value } });
@@ -210,11 +211,11 @@ const mebibytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1).pad
 interface Looked {
   /** The longest wait for an answer. */
   readonly stallMs: number;
-  /** How late the latest timer was between two looks: what the machine held up, whoever was looked at. */
+  /** The longest delay of a timer between two probes, which is caused by the machine, not by the gateway. */
   readonly lateMs: number;
 }
 
-/** Asks again and again, one after the other. */
+/** Sends one request after the other until it is stopped. */
 function lookAt(url: string): { readonly stop: () => Promise<Looked> } {
   const over = new AbortController();
   const looking = (async () => {

@@ -9,7 +9,7 @@ import { eventually } from '../e2e/traces.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-/** A file of a process; empty when it has just ended. */
+/** The content of a file of a process in `/proc`; empty if the process has ended. */
 const told = (pid: number, file: 'cmdline' | 'environ'): string => {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8');
@@ -18,15 +18,15 @@ const told = (pid: number, file: 'cmdline' | 'environ'): string => {
   }
 };
 
-/** The processes that were given the folder, such as servers and gateways. */
+/** Processes with the folder in their arguments or environment, such as servers and gateways. */
 const processesOf = (folder: string): readonly number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => told(pid, 'cmdline').includes(folder) || told(pid, 'environ').includes(folder));
 
-(process.platform === 'linux' ? describe : describe.skip)('a bench that is told to stop', () => {
-  it('leaves no folder, no PostgreSQL and no gateway', async () => {
+(process.platform === 'linux' ? describe : describe.skip)('a bench that receives SIGTERM', () => {
+  it('removes its folders and ends its PostgreSQL and gateway processes', async () => {
     const temporary = await mkdtemp(path.join(tmpdir(), 'broken-off-'));
     try {
       const bench = spawn(process.execPath, ['bench/telemetry.ts'], {

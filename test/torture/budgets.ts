@@ -1,13 +1,13 @@
 // node test/torture/budgets.ts [MINUTES]
-// Budgets under fire for as long as one likes: processes that settle and change budgets are killed, paused and cut off,
-// PostgreSQL is restarted beneath them, and the clock of money runs over the ends of windows. TORTURE_SEED repeats the
-// schedule of an earlier run; what meets what in it is left to the machine.
+// Budgets under load for a chosen time: processes that settle and change budgets are killed, paused and
+// disconnected, PostgreSQL is restarted, and `gateway_now` passes the ends of windows. TORTURE_SEED repeats
+// the schedule of an earlier run; the interleaving within it depends on the machine.
 import { rm } from 'node:fs/promises';
 import { budgetChaos, type ChaosFigures } from '../contract/budget-chaos.ts';
 import { givenNumber } from '../support/given-number.ts';
 import { sweptFolder } from '../support/swept-folder.ts';
 
-/** A cycle has its own owners; their whole history is audited at its end. */
+/** Each cycle has its own owners; their complete history is audited at its end. */
 const cycleSeconds = 15;
 
 const minutes = givenNumber(1, 3);

@@ -1,7 +1,7 @@
 /**
- * `node test/torture/disconnects.ts [COUNT]`: so many callers (10,000 unless given) hang up on a gateway, in every
- * family, at every moment, while its upstream answers, refuses, breaks or falls silent; then the gateway must hold no
- * more than before. `TORTURE_SEED` repeats an earlier run.
+ * `node test/torture/disconnects.ts [COUNT]`: COUNT callers (by default 10,000) disconnect from a gateway, in
+ * every family, at every moment, while its upstream answers, refuses, breaks or falls silent; then the
+ * gateway must hold no more than before. `TORTURE_SEED` repeats an earlier run.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -33,9 +33,9 @@ import { sweptFolder } from '../support/swept-folder.ts';
 const count = givenNumber(1, 10_000);
 const callersAtOnce = 64;
 const maxDrains = 40;
-/** The first ones warm up: compiled code, pools and caches are no leak. */
+/** The first rounds are a warm-up: compiled code, pools and caches are not a leak. */
 const rounds = 10;
-/** Heap that may come and go between two looks: caches that fill up to their bounds. */
+/** The heap difference that is accepted between two measurements: caches that fill up to their limits. */
 const heapSlackBytes = 4 * 1024 * 1024;
 
 const seed = tortureSeed();
@@ -66,7 +66,7 @@ const expect = (holds: boolean, problem: string): void => {
   if (!holds) problems.push(problem);
 };
 
-/** Everything that was begun has ended. */
+/** Waits until all requests have ended. */
 async function quiet(): Promise<void> {
   const finished = (): number => [...gateway.outcomes.values()].reduce((sum, each) => sum + each, 0);
   const deadline = Date.now() + 20_000;
@@ -76,7 +76,7 @@ async function quiet(): Promise<void> {
   }
 }
 
-/** As many drains at once as there may be, and not one more: no place was lost, and none was given back twice. */
+/** Counts concurrent drains, which must be the maximum: no place was lost, and none was released twice. */
 async function drainPlaces(): Promise<number> {
   const talks = [chat, messages, responses];
   const over = maxDrains + 10;
@@ -111,7 +111,7 @@ try {
     const leaving = aLeaving(random, `busy-${index}`);
     return leave(gateway.url, keys[leaving.owner], leaving, random);
   });
-  // On a busy machine the first requests take their time.
+  // On a busy machine the first requests take long.
   await eventually(() => (upstream.inFlight() >= 10 ? true : undefined));
   const amid = await gateway.holds('objects');
   await busy;
@@ -131,7 +131,7 @@ try {
     out(`after ${Math.ceil(count / rounds) * (round + 1)} (${seconds.toFixed(1)} s): ${told(last)}`);
   }
   const places = await drainPlaces();
-  // Connections to the upstream that nobody uses are kept for ten seconds.
+  // Idle connections to the upstream are kept for ten seconds.
   await sleep(11_000);
   const after = await gateway.holds('objects');
   out(`drain places in use at once after it all: ${places} of ${maxDrains}`);

@@ -9,7 +9,7 @@ import { mixedLoad, modelNamed } from './faults/mixed-load.ts';
 import { audited } from './faults/torture.ts';
 import { openWorld, type World } from './faults/world.ts';
 
-/** A pair for each kind of trouble; `npm run torture` draws from all of them. */
+/** A pair of faults for each kind; `npm run torture` chooses from all faults. */
 const rounds: readonly (readonly FaultName[])[] = [
   ['a gateway is killed', 'connections to the database break'],
   ['PostgreSQL is killed', 'a gateway is told to stop'],
@@ -25,7 +25,7 @@ beforeAll(async () => {
 }, 240_000);
 afterAll(() => world?.close(), 60_000);
 
-describe('four gateways under load keep the books, and serve again without help', () => {
+describe('four gateways under load have a consistent ledger and recover without intervention', () => {
   it.each(rounds.map((faults) => [faults.join(' and '), faults] as const))(
     'when %s',
     async (_, faults) => {
@@ -40,7 +40,7 @@ describe('four gateways under load keep the books, and serve again without help'
 });
 
 describe('the audit of a round', () => {
-  it('finds an answer whose ledger row is gone, and one that is cut short', async () => {
+  it('reports a truncated answer and a deleted ledger row, and the day totals that no longer match', async () => {
     const load = mixedLoad(world, seed);
     await load.stop();
     const asked = { owner: 'free', family: 'chat', model: modelNamed('quick'), stream: true } as const;

@@ -54,7 +54,7 @@ const secondKeyOfSame = aKey();
 
 const race = Array.from({ length: 400 }, () => priced(keys.race, upTo(2000), upTo(500)));
 const raceTotal = race.reduce((sum, { cost }) => sum + cost, 0n);
-/** Less than half of it fits. */
+/** Less than half of the total fits. */
 const raceAmount = (raceTotal * 45n) / 100n / unit;
 
 type BudgetFile = { readonly amount_10000: number; readonly hard_limit: boolean } | undefined;
@@ -90,10 +90,10 @@ const gateways: GatewayProcess[] = [];
 let upstream: SimulatedUpstream;
 
 beforeAll(async () => {
-  // The clock of money runs in the middle of a May, so that no window ends while the test runs.
+  // `gateway_now` starts in the middle of a May, so that no budget window ends while the test runs.
   await query(`create or replace function gateway_now() returns timestamptz language sql volatile as
     'select ''2028-05-10T12:00:00Z''::timestamptz + (clock_timestamp() - ''${new Date().toISOString()}''::timestamptz)'`);
-  // It takes its time between a verdict and the commit: whatever is not under the lock would meet there.
+  // A delay between budget decision and commit: anything that the lock does not cover would interleave.
   await query(`create function take_time() returns trigger language plpgsql as
     'begin perform pg_sleep(random() * 0.02); return new; end'`);
   await query(
@@ -132,7 +132,7 @@ const ledgerOf = async (owner: OwnerName): Promise<readonly Row[]> =>
     [await scopeOf(owner)],
   );
 
-/** Rows of an owner at whose commit the counted spend was over the hard budget in force by its history. */
+/** Ledger rows at whose commit the owner's counted spend exceeded the hard budget that was in force then. */
 const overshoots = async (owner: OwnerName): Promise<readonly object[]> =>
   query(
     `select e.occurred_at, e.running, b.amount_10000 from (
@@ -144,7 +144,7 @@ const overshoots = async (owner: OwnerName): Promise<readonly object[]> =>
     [await scopeOf(owner)],
   );
 
-/** Costs that were blocked although they would have fitted what was spent when their batch was over. */
+/** Blocked costs that fitted into the budget beside the spend at the end of their batch. */
 const blockedTooEarly = async (owner: OwnerName): Promise<readonly object[]> =>
   query(
     `select l.request_id from request_logs l join user_budgets b on b.user_id = l.user_id
@@ -157,7 +157,7 @@ const blockedTooEarly = async (owner: OwnerName): Promise<readonly object[]> =>
     [await scopeOf(owner)],
   );
 
-/** Each has its one log row; what was complete has its one ledger row, what was not has none. */
+/** Each request has one log row; a complete answer has one ledger row, any other outcome has none. */
 async function everyAnswerIsAccounted(owner: OwnerName, outcomes: readonly LoadOutcome[]): Promise<void> {
   const rows = (await ledgerOf(owner)).map(({ request_id }) => request_id).sort();
   const complete = outcomes.filter(({ fate }) => fate === 'complete').map(({ requestId }) => requestId);
@@ -169,7 +169,7 @@ async function everyAnswerIsAccounted(owner: OwnerName, outcomes: readonly LoadO
   expect(logs.map(({ request_id }) => request_id)).toEqual(outcomes.map(({ requestId }) => requestId).sort());
 }
 
-/** The others were told so, as a 429 or as the error that ends a stream. */
+/** Every other request got `budget_exceeded`, as a 429 or as the error that ends its stream. */
 function othersAreToldOfTheBudget(outcomes: readonly LoadOutcome[]): void {
   for (const { fate, status, code, headers } of outcomes.filter((each) => each.fate !== 'complete')) {
     expect({ seed, code }).toEqual({ seed, code: 'budget_exceeded' });
@@ -180,8 +180,8 @@ function othersAreToldOfTheBudget(outcomes: readonly LoadOutcome[]): void {
   }
 }
 
-describe(`a hard limit under fire, over three gateway processes`, () => {
-  it('is never passed by 400 requests at once of random cost, and every complete answer is in the ledger', async () => {
+describe(`a hard limit under concurrent load, on three gateway processes`, () => {
+  it('is not exceeded by 400 concurrent requests: costs that fit have one ledger row, the others get budget_exceeded', async () => {
     const { value: outcomes, ms } = await timed(() => atOnce(race.map(({ request }) => request)));
     othersAreToldOfTheBudget(outcomes);
     await everyAnswerIsAccounted('race', outcomes);
@@ -200,7 +200,7 @@ describe(`a hard limit under fire, over three gateway processes`, () => {
     expect(ms).toBeLessThan(25_000);
   });
 
-  it('holds for the very first requests of an owner, 50 at once', async () => {
+  it('allows exactly the three that fit if the first 50 requests of an owner are concurrent', async () => {
     // each costs 3 of 10 units
     const outcomes = await atOnce(Array.from({ length: 50 }, () => priced(keys.first, 2000, 0).request));
     expect(outcomes.filter(({ fate }) => fate === 'complete')).toHaveLength(3);
@@ -209,7 +209,7 @@ describe(`a hard limit under fire, over three gateway processes`, () => {
     expect(await overshoots('first')).toEqual([]);
   });
 
-  it('counts one request id once, a hundred times at once with other bodies and another key', async () => {
+  it('counts a request id once if 100 concurrent requests with two keys use it, and marks 99 log rows as duplicates', async () => {
     const requestId = randomUUID();
     const outcomes = await atOnce(
       Array.from({ length: 100 }, (_, index) => {
@@ -228,7 +228,7 @@ describe(`a hard limit under fire, over three gateway processes`, () => {
   });
 });
 
-describe('duplicate_request_ids: reject, over two gateway processes', () => {
+describe('duplicate_request_ids: reject, on two gateway processes', () => {
   const strict: GatewayProcess[] = [];
   const sendTo = (index: number, request: LoadRequest) => load.send(strict[index % 2]!.url, request);
   beforeAll(async () => {
@@ -240,7 +240,7 @@ describe('duplicate_request_ids: reject, over two gateway processes', () => {
     await Promise.all(strict.map(({ exited }) => exited));
   });
 
-  it('lets one of a hundred at once through, and calls the others duplicates, also later', async () => {
+  it('accepts one of 100 concurrent requests with the same id; the others and a later one get duplicate_request_id', async () => {
     const requestId = randomUUID();
     const before = upstream.requests();
     const outcomes = await Promise.all(
@@ -260,7 +260,7 @@ describe('duplicate_request_ids: reject, over two gateway processes', () => {
     expect(await query('select from request_claims')).toEqual([]);
   });
 
-  it('lets an id be used again when nothing was accounted for it', async () => {
+  it('accepts an id again after a failed request, and rejects it after a successful one', async () => {
     const requestId = randomUUID();
     const { request } = priced(keys.turn, 5, 5, { requestId, stream: false });
     const failed = await sendTo(0, { ...request, simulate: { status: 500 } });
@@ -271,7 +271,7 @@ describe('duplicate_request_ids: reject, over two gateway processes', () => {
 });
 
 describe('a budget that changes while requests are in flight', () => {
-  it('is kept as it is in force at each commit: lowered, raised, made soft, taken away', async () => {
+  it('is enforced in its current form at each commit: lowered, raised, made soft, removed', async () => {
     const reseeding = await startGateway(
       config(upstream.url, { amount_10000: 1000, hard_limit: true }),
       database.url(),
@@ -294,7 +294,7 @@ describe('a budget that changes while requests are in flight', () => {
       );
       return Number(row?.units);
     };
-    // Around what is spent at the moment: below, barely above, far above, soft, none at all.
+    // Amounts around the present spend: above it, below it, further above it, soft, just above it, none.
     const change = async (round: number): Promise<void> => {
       const now = await spent();
       const budgets: readonly BudgetFile[] = [
@@ -325,7 +325,7 @@ describe('a budget that changes while requests are in flight', () => {
   }, 180_000);
 });
 
-it('gateway ledger verify finds nothing to say after all of this', async () => {
+it('gateway ledger verify reports 0 differences after all tests of this file', async () => {
   const { code, out, err } = await ledgerVerify(database.url());
   expect({ seed, code, err }).toEqual({ seed, code: 0, err: '' });
   expect(out).toMatch(/^\d{3,} priced rows recomputed, 0 differences\.\n$/);

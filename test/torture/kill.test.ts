@@ -10,7 +10,7 @@ import { callers, type LoadOutcome, type LoadRequest } from '../support/load.ts'
 import { randomFrom, tortureSeed } from '../support/seeded.ts';
 import { timed } from '../support/undisturbed.ts';
 
-/** How often a gateway is killed: `TORTURE_KILLS` asks for more. */
+/** How often a gateway is killed; `TORTURE_KILLS` overrides it. */
 const kills = Number(process.env['TORTURE_KILLS'] ?? 20);
 /** Callers of one gateway, each with one request at a time. */
 const callersOfEach = 16;
@@ -35,7 +35,7 @@ const spawn = async (): Promise<GatewayProcess> => {
 };
 
 beforeAll(async () => {
-  // It takes its time before each commit: an answer that did not wait for it would be out before.
+  // A delay before each commit: an answer that did not wait for its commit would be sent before it.
   await query(`create function take_time() returns trigger language plpgsql as
     'begin perform pg_sleep(random() * 0.02); return new; end'`);
   await query(
@@ -82,7 +82,7 @@ async function everyCompleteAnswerIsThere(outcomes: readonly LoadOutcome[]): Pro
   expect({ seed, missing }).toEqual({ seed, missing: { ledger: [], log: [] } });
 }
 
-/** Callers that ask one request after the other until their gateway is gone. */
+/** Callers that send one request after the other until their gateway is gone. */
 function loadUntilGone(url: string) {
   const load = callers(10_000);
   const outcomes: LoadOutcome[] = [];
@@ -101,9 +101,9 @@ function loadUntilGone(url: string) {
   return { outcomes, gone, isOver: () => over };
 }
 
-describe('kill -9 of a gateway under load', () => {
+describe('after kill -9 of a gateway under load', () => {
   it(
-    `leaves the ledger row and the log row of every complete answer behind, ${kills} times`,
+    `every complete answer has one ledger row and one log row, in ${kills} rounds`,
     async () => {
       const outcomes: LoadOutcome[] = [];
       for (let round = 1; round <= kills; round += 1) {
@@ -127,8 +127,8 @@ describe('kill -9 of a gateway under load', () => {
   );
 });
 
-describe('SIGTERM with fifty streams in flight', () => {
-  it('lets every stream come to its end, writes every row and exits with 0', async () => {
+describe('SIGTERM with 50 streams and 10 other requests in flight', () => {
+  it('completes all of them, writes their rows, accepts no new request and exits with 0', async () => {
     const load = callers();
     const gateway = await spawn();
     const streams = await Promise.all(

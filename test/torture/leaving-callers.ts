@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beginExchange } from '../e2e/raw-http.ts';
 import { chat, messages, responses, type Talk, talks } from '../e2e/talk.ts';
 
-/** When a caller hangs up. */
+/** When a caller disconnects. */
 export const moments = [
   'at once',
   'before the first byte',
@@ -15,7 +15,7 @@ export const moments = [
 ] as const;
 export type Moment = (typeof moments)[number];
 
-/** What the upstream does, by the model that is asked for: directives of the simulated upstream. */
+/** The behaviour of the upstream by the requested model: directives of the simulated upstream. */
 export const upstreams = {
   quick: 'simulated-fast?chunks=6',
   slow: 'simulated-fast?latency-ms=15&chunk-delay-ms=3&chunks=6',
@@ -27,7 +27,7 @@ export const upstreams = {
 } as const;
 export type Model = keyof typeof upstreams;
 
-/** Ordinary answers are most of them. */
+/** Most of the answers are ordinary. */
 const models: readonly Model[] = [
   'quick',
   'quick',
@@ -45,7 +45,7 @@ const models: readonly Model[] = [
 export const owners = ['free', 'soft', 'hard'] as const;
 export type Owner = (typeof owners)[number];
 
-/** One call, and how its caller leaves. */
+/** One call, and how its caller disconnects. */
 export interface Leaving {
   readonly requestId: string;
   readonly talk: Talk;
@@ -73,7 +73,7 @@ export const aLeaving = (random: () => number, requestId: string): Leaving => ({
   rudely: random() < 0.3,
 });
 
-/** What a caller has received when its answer is complete but for the usage. */
+/** The text that a caller has received if its answer is complete except for the usage. */
 const beforeUsage: ReadonlyMap<Talk, string> = new Map([
   [chat, '"finish_reason":"stop"'],
   [messages, 'content_block_stop'],
@@ -81,10 +81,10 @@ const beforeUsage: ReadonlyMap<Talk, string> = new Map([
 ]);
 
 const ended = '\r\n0\r\n\r\n';
-/** Nobody waits longer than this: time-outs of the upstream are shorter. */
+/** The longest wait of a caller; timeouts of the upstream are shorter. */
 const patienceMs = 10_000;
 
-/** Goes through with one call; resolves when its connection is closed. */
+/** Makes one call; resolves when its connection is closed. */
 export async function leave(url: string, key: string, leaving: Leaving, random: () => number): Promise<void> {
   const { requestId, talk, stream, model, moment, rudely } = leaving;
   const socket = beginExchange(url, {
@@ -134,7 +134,7 @@ function momentOf(socket: Socket, talk: Talk, moment: Moment, random: () => numb
   }
 }
 
-/** Nothing comes any more: a whole answer or a stream is at its end. */
+/** Whether a non-streamed answer or a stream has ended. */
 function isOver(text: string): boolean {
   const head = text.indexOf('\r\n\r\n');
   if (head < 0) return false;
@@ -142,7 +142,7 @@ function isOver(text: string): boolean {
   return length === null ? text.endsWith(ended) : text.length - head - 4 >= Number(length[1]);
 }
 
-/** Calls one after the other by so many callers at once, until `count` have been made. */
+/** Makes `count` calls by concurrent callers, each of which makes one after the other. */
 export async function leaveAll(
   count: number,
   atOnce: number,
@@ -159,7 +159,7 @@ export async function leaveAll(
   await Promise.all(Array.from({ length: atOnce }, caller));
 }
 
-/** The configuration of a gateway that callers leave; `upstreamUrl` is a simulated upstream's. */
+/** The configuration of the gateway for disconnects; `upstreamUrl` is that of a simulated upstream. */
 export const disconnectsConfig = (
   upstreamUrl: string,
   keys: Readonly<Record<Owner, string>>,
@@ -203,12 +203,12 @@ export const disconnectsConfig = (
   api_keys: owners.map((owner) => ({ name: owner, owner: `user:${owner}@example.com`, value: keys[owner] })),
 });
 
-/** A model whose answers last long enough for all drains to be under way at once. */
+/** A model whose answers take long enough for all drains to be concurrent. */
 export const drained = ['drained', 'simulated-fast?chunks=8&chunk-delay-ms=80'] as const;
 
 /**
- * What each request has left behind that should not be, as rows; none when all is well: one log row, one ledger row
- * for an answer, at most one for a caller that left, none for a failure.
+ * Requests with wrong rows. Right are: one log row, one ledger row for an answer, at most one for a client
+ * disconnect, none for a failure.
  */
 export const faultyRequests = `
   select l.request_id, l.status_code, count(distinct l.request_log_id) as logs, count(distinct u.ctid) as ledger_rows,

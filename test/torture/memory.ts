@@ -1,8 +1,9 @@
 /**
- * `node test/torture/memory.ts [STREAMS [READERS [MINUTES]]]`: what a gateway of one process holds for so many streams
- * that stand still (9,500 unless given), then for callers who do not read (1,000), then under callers who come and go
- * for so many minutes (10); after each it must hold no more than before. A file is open for each end of a stream, so
- * the limit of open files (`ulimit -n`) must be above twice the streams.
+ * `node test/torture/memory.ts [STREAMS [READERS [MINUTES]]]`: the memory of a gateway with one process for
+ * STREAMS silent streams (by default 9,500), then for READERS callers that do not read (1,000), then for
+ * MINUTES with callers that connect and disconnect (10); after each it must hold no more than before. Each
+ * end of a stream needs an open file, so the limit of open files (`ulimit -n`) must be above twice the number
+ * of streams.
  */
 import { rm, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
@@ -24,19 +25,19 @@ const streams = givenNumber(1, 9500);
 const readers = givenNumber(2, 1000);
 const minutes = givenNumber(3, 10);
 const callersAtOnce = 64;
-/** What 10,000 streams may hold, all told; fewer may hold their share above what an idle process holds. */
+/** The limit for 10,000 streams in total; fewer may use their share above the memory of an idle process. */
 const maxResidentBytes = 1024 ** 3;
-/** Heap that may come and go between two looks: caches that fill up to their bounds. */
+/** The heap difference that is accepted between two measurements: caches that fill up to their limits. */
 const heapSlackBytes = 8 * 1024 * 1024;
-/** How long what callers held may take to be let go: each leaves rows behind. */
+/** How long memory of callers may take to be freed, since rows of each are still written. */
 const patienceMs = 60_000;
-/** Of each caller who does not read, beyond what the sockets' buffers in the system hold. */
+/** The limit for each caller that does not read, beyond the socket buffers of the system. */
 const bytesOfReader = 512 * 1024;
 
 const seed = tortureSeed();
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Both wait for minutes: the first in silence after two pieces, the second with 40 MB for who reads them. */
+/** Both last for minutes: the first is silent after two chunks, the second sends 40 MB to readers. */
 const patient = {
   still: 'simulated-fast?chunks=6&hang=2',
   plenty: 'simulated-fast?chunks=20000&chunk-bytes=2000',
@@ -92,7 +93,7 @@ const expect = (holds: boolean, problem: string): void => {
   if (!holds) problems.push(problem);
 };
 
-/** Opens a stream; resolves with its socket when `text` has come, and reads no further. */
+/** Opens a stream; resolves with its socket when `text` has arrived, and reads no further. */
 function opened(model: Patient, text: string): Promise<Socket> {
   const socket = beginExchange(gateway.url, {
     path: '/v1/chat/completions',
@@ -133,7 +134,7 @@ const look = async (when: string): Promise<Held> => {
   return held;
 };
 
-/** All callers leave. Connections to the upstream that nobody uses are kept for ten seconds. */
+/** Disconnects all callers and measures. Idle connections to the upstream are kept for ten seconds. */
 async function looked(when: string, sockets: readonly Socket[], before: Held): Promise<void> {
   for (const socket of sockets) socket.destroy();
   const leftAt = performance.now();

@@ -4,14 +4,14 @@ import { describe, expect, it } from '@jest/globals';
 
 const root = path.join(import.meta.dirname, '..', '..');
 
-describe('a drill or bench that is given a number that is none', () => {
+describe('a drill or bench with an invalid number argument', () => {
   it.each([
     [['test/torture/run.ts', '--rounds', 'ten'], '--rounds ten: a number above 0'],
     [['test/torture/run.ts', '--seed', 'x'], '--seed x: a number above 0'],
     [['test/fuzz/run.ts', '--minutes', '0'], '--minutes 0: a number above 0'],
     [['bench/telemetry.ts', '--requests', '2,500'], '--requests 2,500: a number above 0'],
     [['bench/data.ts', '1', 'many'], 'many: a number above 0, or nothing for 500000'],
-  ] as const)('ends at once, instead of trying nothing and finding nothing wrong: %j', (args, why) => {
+  ] as const)('exits with 2 and an error message that names the argument: %j', (args, why) => {
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
     expect([status, stdout, stderr]).toEqual([2, '', `${why}\n`]);
   });

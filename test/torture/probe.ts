@@ -1,18 +1,18 @@
-/** Loaded into a gateway before anything else (`--import`): tells over IPC what the process holds. */
+/** Loaded into a gateway before anything else (`--import`): reports over IPC what the process holds. */
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { queryObjects } from 'node:v8';
 import { Exchange } from '../../infrastructure/providers/exchange.ts';
 import { Forwarding } from '../../infrastructure/providers/forwarding.ts';
 
-/** What a process holds, after everything that nobody holds was collected. */
+/** What a process holds after garbage collection. */
 export interface Held {
   readonly heapBytes: number;
-  /** Of the whole process, as the system counts it. */
+  /** Of the complete process, as the system counts it. */
   readonly residentBytes: number;
   readonly sockets: number;
   /** Periods, in milliseconds, of the timers that repeat. */
   readonly intervals: readonly number[];
-  /** Live objects of each kind, when they were asked for: counting them stops the process for seconds. */
+  /** Live objects of each kind, if requested, since counting them stops the process for seconds. */
   readonly objects: Readonly<Record<string, number>>;
 }
 
@@ -33,7 +33,7 @@ globalThis.clearInterval = (timer) => {
 const kinds = { Exchange, Forwarding, IncomingMessage, ServerResponse };
 
 function held(question: Question): Held {
-  // More than one collection: what is freed in one may have held what is freed in the next.
+  // Several collections, since an object that one frees may have held others.
   for (let times = 0; times < 3; times += 1) globalThis.gc?.();
   const memory = process.memoryUsage();
   const counted = question === 'objects' ? Object.entries(kinds) : [];

@@ -4,15 +4,15 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Held, Question } from './probe.ts';
 
-/** A gateway of one process, which can be asked what it holds. */
+/** A gateway with one process, which reports what it holds on request. */
 export interface ProbedGateway {
   readonly url: string;
   readonly child: ChildProcess;
   readonly holds: (question: Question) => Promise<Held>;
-  /** How many outcome lines there are by label, and requests with more than one. */
+  /** The number of outcome lines by label, and the requests with more than one. */
   readonly outcomes: Map<string, number>;
   readonly doubles: Set<string>;
-  /** Requests in flight at the beginning of the end; errors that were logged. */
+  /** Returns the requests in flight at the start of the shutdown, and the exit code. */
   readonly stop: () => Promise<{ readonly inFlight: unknown; readonly code: number }>;
   readonly errors: string[];
 }
@@ -32,7 +32,7 @@ export async function startProbedGateway(
     },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
-  // It would go on without this process.
+  // Otherwise it would continue after this process.
   process.once('exit', () => child.kill('SIGKILL'));
   const outcomes = new Map<string, number>();
   const seen = new Set<string>();
@@ -71,7 +71,7 @@ export async function startProbedGateway(
       const answer = once(child, 'message');
       child.send(question);
       const [held] = (await answer) as [Held];
-      // To count objects stops the process for seconds: what it waited for meanwhile came too late.
+      // Counting objects stops the process for seconds: what it waits for in this time arrives too late.
       await sleep(500);
       if (question === 'objects')
         errors.push(...errors.splice(before).filter((line) => !cameTooLate.test(line)));
@@ -85,7 +85,7 @@ export async function startProbedGateway(
   };
 }
 
-/** What a process that stood still logs: a connection, or the answer to a statement, was not there in time. */
+/** Log lines of a process that was stopped: a connection or the result of a statement was late. */
 const cameTooLate = /timeout expired|"fault":"late"/;
 
 export const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;

@@ -1,8 +1,9 @@
 /**
- * `npm run torture [-- --rounds N --seed S --from R --only TEXT --until FILE]`: gateways, their database, their network and their
- * upstream are broken under load, one fault or two of them in each round, and the books are looked at after each.
- * What fails says its seed and round: `--seed S --from R --rounds 1` repeats it. `--only`: faults with this in their
- * names; `--until`: no further round once this file is there. SIGTERM and SIGINT end it after the round.
+ * `npm run torture [-- --rounds N --seed S --from R --only TEXT --until FILE]`: injects one or two faults per
+ * round into gateways, their database, their network and their upstream under load, and audits the ledger
+ * after each. A failure is reported with seed and round: `--seed S --from R --rounds 1` repeats it. `--only`:
+ * faults whose names contain the text; `--until`: no further round once this file exists. SIGTERM and SIGINT
+ * end it after the round.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -28,7 +29,7 @@ const { values } = parseArgs({
 
 const numbers = numbersOf(values, 'rounds', 'from', 'seed');
 
-/** Root can mount disks of its own, where nobody else sees them, and they go when the last process has ended. */
+/** Root can mount private disks, which no other process sees and which disappear with the last process. */
 const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 const aFolder = (): Promise<string> => mkdtemp(path.join(os.tmpdir(), 'gateway-faults-'));
@@ -47,7 +48,7 @@ if (canMount && values.inside === undefined) {
 }
 
 async function play(folder: string): Promise<void> {
-  // Disks that are still mounted are in its way; they go with the last process.
+  // Mounted disks make the sweeper fail; they disappear with the last process.
   startSweeper(folder, canMount ? 'ignore' : 'inherit');
   const stopped = new AbortController();
   for (const signal of signals) process.on(signal, () => stopped.abort());
@@ -59,7 +60,7 @@ async function play(folder: string): Promise<void> {
       only: values.only,
       disks: canMount,
       say,
-      // A file that appears when the machine is wanted for something else.
+      // A file that is created when the machine is needed for something else.
       shouldContinue: () => !stopped.signal.aborted && (values.until === '' || !existsSync(values.until)),
     });
     process.exitCode = failed === 0 ? 0 : 1;

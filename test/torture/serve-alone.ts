@@ -1,4 +1,4 @@
-/** `gateway serve` without its supervisor: the process that a test asks what it holds is the one that serves. */
+/** `gateway serve` without its supervisor, so that the process that a test probes is the one that serves. */
 import { main } from '../../main.ts';
 
 await main(['serve']);

@@ -1,7 +1,8 @@
 /**
- * `npm run torture:upgrade [-- --ref REF]`: two gateways of an earlier commit (the newest tag `v*` unless one is named)
- * and two of this one side by side on one database, whose schema these bring up to date while those serve. All families,
- * then the same while gateways of both are killed and told to stop; the books are looked at after each.
+ * `npm run torture:upgrade [-- --ref REF]`: two gateways of an earlier commit (by default the newest tag
+ * `v*`) and two of this one run on one database, whose schema the new ones migrate while the old ones serve.
+ * Load of all families, then the same while gateways of both are killed and stopped; the ledger is audited
+ * after each.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdir, readFile, rm, symlink } from 'node:fs/promises';
@@ -23,7 +24,7 @@ const git = (...args: readonly string[]): string => {
   return status === 0 ? stdout.trim() : '';
 };
 
-/** The files of a commit, with the packages that are installed here. */
+/** Copies the files of a commit, with the packages that are installed here. */
 async function copyOf(commit: string, at: string): Promise<void> {
   await mkdir(at, { recursive: true });
   const archive = execFileSync('git', ['-C', root, 'archive', commit], { maxBuffer: 2 ** 30 });
@@ -33,7 +34,7 @@ async function copyOf(commit: string, at: string): Promise<void> {
   if ((await lock(at)) !== (await lock(root))) say('its packages were others: it runs with those of today');
 }
 
-/** Nothing but load at first; then processes of both copies end, and start again on the newer schema. */
+/** At first only load; then processes of both copies end, and restart on the newer schema. */
 const rounds: readonly (readonly FaultName[])[] = [
   [],
   ['all gateways are killed'],

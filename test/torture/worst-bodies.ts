@@ -2,11 +2,11 @@ import type { ProviderKind } from '../../domain/routing/model.ts';
 import { maxEventLoopBodyBytes, maxMcpRequestBytes, maxEventLoopValues } from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
-/** Just below `server.body_max_bytes` and `server.body_max_values`, with room for what stands around the worst part. */
+/** Just below `server.body_max_bytes` and `server.body_max_values`, with room for the rest of the body. */
 const bytes = 32 * 1024 * 1024 - 2048;
 const values = 1_000_000 - 100;
 
-/** What a body holds many of: each as often as the bounds allow, or as a number of times. */
+/** The content that a body repeats: as often as the limits allow, or a given number of times. */
 interface Shape {
   /** A message's content, or an embedding's input. */
   readonly text?: () => string;
@@ -14,7 +14,7 @@ interface Shape {
   readonly messages?: number;
   /** Tools of the smallest kind. */
   readonly tools?: number;
-  /** JSON for a field that no rule knows. */
+  /** JSON for a field that no rule reads. */
   readonly metadata?: () => string;
 }
 
@@ -55,7 +55,7 @@ const repeated = (count: number, piece: string): string => `[${Array(count).fill
 const metadataOf = ({ metadata }: Shape): string =>
   metadata === undefined ? '' : `,"metadata":{"z":${metadata()}}`;
 
-/** Messages alternate, as every family takes them. */
+/** Alternating messages, which every family accepts. */
 const turnsOf = ({ messages = 1, text }: Shape, assistant: string): string => {
   if (messages === 1) return `[{"role":"user","content":${text?.() ?? '"x"'}}]`;
   const user = '{"role":"user","content":"question"}';
@@ -66,7 +66,7 @@ const said = '{"role":"assistant","content":"answer"}';
 
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
-/** How a body of a family is made, which models serve it, and what its upstreams answer. */
+/** The body of a family, the models that serve it, and the responses of its upstreams. */
 export const families = {
   chat: {
     path: '/v1/chat/completions',
@@ -162,7 +162,7 @@ export const families = {
   },
 } as const;
 
-/** Whole answers just below what is taken of an upstream, by the path of their model's provider. */
+/** Answers just below the size limit for upstreams, by the path of the provider of their model. */
 export const largeAnswers = {
   '/numbers': () => embeddingsOf(`[${'0.0123456789,'.repeat((60 * 1024 * 1024) / 13)}0.5]`),
   '/short-numbers': () => embeddingsOf(`[${'1,'.repeat(30 * 1024 * 1024)}0.5]`),
@@ -185,13 +185,13 @@ const styled = (api_style: string, capabilities: object = {}): object => ({
   compatibility: { cloud_b: { api_style } },
 });
 
-/** An upstream of each kind, and models that have bodies of their own there. */
+/** An upstream of each kind, and its models with separate body formats. */
 const upstreamsAt = (url: string): Readonly<Record<ProviderKind, Upstream>> => ({
   compat: {
     provider: { base_url: url, auth: { mode: 'bearer', token: 'upstream-token-0123456789' } },
     models: { compat: { upstream_model: 'm' } },
   },
-  // Its bodies are written by the functions that write those of `compat`.
+  // Its bodies are written by the same functions as those of `compat`.
   cloud_run_compat: {
     provider: { base_url: url, auth: { mode: 'bearer', token: 'identity-token-0123456789' } },
     models: {},
@@ -228,7 +228,7 @@ const upstreamsAt = (url: string): Readonly<Record<ProviderKind, Upstream>> => (
   },
 });
 
-/** A gateway with its default bounds, in front of every kind of upstream. */
+/** The configuration of a gateway with default limits, in front of every kind of upstream. */
 export function bodiesConfig(
   upstreamUrl: string,
   key: string,

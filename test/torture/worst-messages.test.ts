@@ -7,8 +7,8 @@ import { mcpAnswer, mcpRequest, valueNames } from './worst-messages.ts';
 const isWithin = (text: string | undefined): boolean =>
   text !== undefined && Buffer.byteLength(text) <= maxMcpRequestBytes;
 
-describe('the worst MCP messages of the drill of bodies', () => {
-  it.each(valueNames)('are taken by the gateway, as arguments and as a result: %s', (value) => {
+describe('the worst-case MCP messages of the body drill', () => {
+  it.each(valueNames)('are within the size limit and parse, as arguments and as a result: %s', (value) => {
     const asked = mcpRequest({ kind: 'arguments', value });
     const answered = mcpAnswer(mcpRequest({ kind: 'result', value }));
     expect([isWithin(asked), isWithin(answered)]).toEqual([true, true]);
@@ -16,7 +16,7 @@ describe('the worst MCP messages of the drill of bodies', () => {
     expect(readServerMessage(answered ?? '')).toHaveProperty('_tag', 'Right');
   });
 
-  it('are taken as a list of tools, which is thousands of them', () => {
+  it('are within the size limit and parse, as a list of at least 10,000 tools', () => {
     const answered = mcpAnswer(mcpRequest({ kind: 'list' })) ?? '';
     expect(isWithin(answered)).toBe(true);
     expect(readServerMessage(answered)).toHaveProperty('_tag', 'Right');

@@ -1,6 +1,6 @@
 import { maxEscapedKeys, maxMcpRequestBytes, maxMcpValues } from '../../domain/shared/limits.ts';
 
-/** Just below the bounds of one MCP message, with room for what stands around the worst part. */
+/** Just below the limits of one MCP message, with room for the rest of the message. */
 const bytes = maxMcpRequestBytes - 2048;
 const values = maxMcpValues - 100;
 
@@ -9,10 +9,10 @@ const filled = (piece: string): string => `"${piece.repeat(Math.floor(bytes / pi
 const often = (piece: (index: number) => string, count = values): string =>
   Array.from({ length: count }, (_, index) => piece(index)).join(',');
 
-/** Bytes of each of so many values that fill a message together. */
+/** Bytes per value if the maximum number of values fills a message. */
 const share = Math.floor(bytes / values);
 
-/** What arguments, or a result, hold many of. */
+/** The content that arguments or a result repeat. */
 export const worstValues = {
   'one text': () => filled('a'),
   quotes: () => filled('\\"'),
@@ -28,10 +28,10 @@ export const worstValues = {
 export type WorstValue = keyof typeof worstValues;
 export const valueNames = Object.keys(worstValues) as readonly WorstValue[];
 
-/** The tool that answers with such a value. */
+/** The tool that returns such a value. */
 const giver = (value: WorstValue): string => `give_${value.replaceAll(' ', '-')}`;
 
-/** What a caller asks: a call with such arguments, a call that is answered so, or a list of many tools. */
+/** A caller's request: a call with such arguments, a call with such a result, or a list of many tools. */
 export type McpExchange =
   | { readonly kind: 'arguments' | 'result'; readonly value: WorstValue }
   | { readonly kind: 'list' };
@@ -48,14 +48,14 @@ export const mcpRequest = (ask: McpExchange): string => {
   return message(`"method":"tools/call","params":{"name":"${name}","arguments":{"z":${z}}}`);
 };
 
-/** As many tools as a message holds: seven values each. */
+/** As many tools as fit into a message, with seven values each. */
 const manyTools = (): string => {
   const count = Math.floor(values / 7) - 10;
   const schema = `{"type":"object","description":"${'d'.repeat(7 * share - 140)}"}`;
   return often((index) => `{"name":"tool_${index}","title":"Tool","inputSchema":${schema}}`, count);
 };
 
-/** The result of a server whose tools do as they are called. */
+/** The result of a server whose tools do what their names say. */
 const resultOf = (request: string): string => {
   if (request.includes('"method":"initialize"'))
     return '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"drill","version":"1"}}';
@@ -64,7 +64,7 @@ const resultOf = (request: string): string => {
   return `{"content":[],"structuredContent":{"z":${given === undefined ? '1' : worstValues[given]()}}}`;
 };
 
-/** What the server answers, by how the message begins; undefined: it is no request. */
+/** The server's answer by the beginning of the message; undefined if it is not a request. */
 export const mcpAnswer = (begin: string): string | undefined => {
   const [, id] = /"id":(\d+|"[^"]*")/.exec(begin) ?? [];
   return id === undefined ? undefined : message(`"result":${resultOf(begin)}`, id);

@@ -9,13 +9,13 @@ import { demand, type Probe, roughly, type Target } from '../target.ts';
 import { demandTellable } from './requests.ts';
 import { jsonWords } from './words.ts';
 
-/** Of the ports, inputs ask this one alone. */
+/** The only port that input checks call. */
 const ports: Pick<AdminRoutePorts, 'isTimeZone'> = { isTimeZone: (name) => name === 'UTC' };
 const declaredRoutes = adminRoutes({ ...({} as AdminRoutePorts), ...ports });
 const asking = declaredRoutes.filter(({ query }) => Object.keys(query).length > 0);
 const taking = declaredRoutes.filter(({ body }) => body !== undefined);
 
-/** The first word of an input chooses the route; what is behind it is read. */
+/** The first word of an input selects the route; the rest is read. */
 function chosen(
   routes: readonly AdminRoute[],
   input: Buffer,
@@ -28,7 +28,7 @@ function chosen(
   return { route, text: text.slice(blank + 1) };
 }
 
-/** Values that are stored or looked for hold no character that PostgreSQL cannot hold. */
+/** Values that are stored or searched contain no character that PostgreSQL cannot store. */
 const demandStorable = (values: Readonly<Record<string, unknown>>): void =>
   demand(
     Object.values(values).every((value) => typeof value !== 'string' || isStorable(value)),
@@ -60,7 +60,7 @@ function checkBody(input: Buffer, probe: Probe): string {
   return `${route.path} ${Object.values(read.right).filter((value) => value !== undefined).length}`;
 }
 
-/** A value that a schema allows, so that mutants begin near what is accepted. */
+/** A value that a schema allows, so that mutants start near valid input. */
 function valueOf({
   examples,
   default: unasked,

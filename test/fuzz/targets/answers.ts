@@ -9,7 +9,7 @@ import { demand, type Probe, roughly, type Target } from '../target.ts';
 import { demandSoundUsage } from './streams.ts';
 import { jsonWords, streamWords } from './words.ts';
 
-/** What each family's answers have at least, whoever wrote them. */
+/** The minimum content of each family's answers, from an upstream or from the gateway. */
 const shapes: Readonly<Record<CallerFamily, (answer: JsonObject) => boolean>> = {
   chat_completions: ({ choices }) => Array.isArray(choices),
   messages: ({ content }) => Array.isArray(content),
@@ -35,7 +35,7 @@ function checkAnswer(sample: Sample<unknown>, caller: CallerFamily, input: Buffe
   return `${usage !== undefined} ${usageUnusable} ${Math.min(3, invokedToolCount)} ${Object.keys(answer).slice(0, 12).join(' ')}`;
 }
 
-/** A target for each upstream and caller of answers that come whole. */
+/** A target for each upstream and caller family of non-streamed answers. */
 export function answerTargets(): readonly Target[] {
   const groups = new Map<string, { sample: Sample<unknown>; caller: CallerFamily; bodies: Buffer[] }>();
   for (const sample of [...answers, ...embeddingsAnswers, ...countAnswers])

@@ -13,7 +13,7 @@ import { demandTellable } from './requests.ts';
 const maxBytes = 64 * 1024;
 const codings = ['identity', ...new Set(compressions.map(([, coding]) => coding))];
 
-/** The first byte of an input chooses the coding, and whether a length is told; the rest is the body. */
+/** The first byte of an input selects the coding and the declared length, if any; the rest is the body. */
 function partsOf(input: Buffer): {
   readonly coding: string;
   readonly length: string | undefined;
@@ -33,7 +33,7 @@ const decoders: Readonly<Record<string, readonly ((bytes: Buffer, bound: object)
   zstd: [zstdDecompressSync],
 };
 
-/** What the body is when it is decompressed at once; undefined: it is nothing in that coding, or too large. */
+/** The body decompressed in one step; undefined if it is invalid in that coding, or too large. */
 function wholeOf(coding: string, body: Buffer): Buffer | undefined {
   for (const decode of decoders[coding] ?? []) {
     try {

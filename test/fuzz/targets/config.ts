@@ -9,7 +9,7 @@ const folder = path.join(import.meta.dirname, '../../../config');
 const example = readFileSync(path.join(folder, 'example.yaml'), 'utf8');
 const quickstart = readFileSync(path.join(folder, 'quickstart.yaml'), 'utf8');
 
-/** What stands for each variable that the samples name; a secret that no message may show. */
+/** The value of each variable that the samples name; a secret that no message may contain. */
 const secret = 'top-secret-0123456789abcdef0123456789';
 const variables: Readonly<Record<string, string>> = Object.fromEntries(
   [...(example + quickstart).matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => [

@@ -6,7 +6,7 @@ import { streamWords } from './words.ts';
 
 const leastBytes = 16;
 
-/** The frames of a binary event stream by the lengths that they tell, up to one that can be none. */
+/** The frames of a binary event stream by their declared lengths, up to an invalid one. */
 export function framesIn(bytes: Buffer): { readonly frames: readonly Buffer[]; readonly isCut: boolean } {
   const frames: Buffer[] = [];
   let at = 0;
@@ -20,7 +20,7 @@ export function framesIn(bytes: Buffer): { readonly frames: readonly Buffer[]; r
   return { frames, isCut: at < bytes.length };
 }
 
-/** Frames that are mutated within, repeated, left out or in another order; their lengths and checksums are right. */
+/** Mutates, repeats, removes or reorders frames; their lengths and checksums stay right. */
 export function reshapedFrames(input: Buffer, random: Random): Buffer {
   const frames = [...framesIn(input).frames];
   if (frames.length === 0) return input;

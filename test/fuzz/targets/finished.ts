@@ -31,15 +31,15 @@ const stopReasonOf = ({ value: { delta } }: Event): Json | undefined =>
 
 const escape = /\\u([0-9a-f]{4})/gi;
 
-/** The text with what its escapes stand for. */
+/** The text with its escapes decoded. */
 const unescaped = (bytes: Buffer): string =>
   bytes
     .toString('utf8')
     .replaceAll(escape, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 
 /**
- * Whether the bytes of an upstream hold what its protocol completes an answer with, read without the gateway's
- * machines. False: an answer that looks complete is a lie.
+ * Whether the bytes of an upstream contain the end of an answer by its protocol, read without the gateway's
+ * machines. If false, the gateway must not send an answer that looks complete.
  */
 export function mayBeComplete(
   { upstream, contentType }: Pick<Sample, 'upstream' | 'contentType'>,

@@ -18,7 +18,7 @@ import { framesIn, reshapedFrames } from './event-frames.ts';
 import { placesIn } from './pieces.ts';
 import { jsonWords, sseWords, streamWords } from './words.ts';
 
-/** The frames of these pieces; the machine holds no more than came in, but for a buffer that grows. */
+/** The frames of these pieces; the machine may hold at most twice the received bytes, as its buffer grows. */
 function framesOf<F>(machine: Sealed<Buffer, F>, pieces: readonly Buffer[]): readonly F[] {
   const run = machine.begin();
   const frames: F[] = [];
@@ -32,7 +32,7 @@ function framesOf<F>(machine: Sealed<Buffer, F>, pieces: readonly Buffer[]): rea
   return frames;
 }
 
-/** What any framing does, whatever the bytes are and however they come. */
+/** The laws of any framing, for any bytes in any pieces. */
 function framingLaws<F>(machine: Sealed<Buffer, F>, input: Buffer, probe: Probe): readonly F[] {
   const { random } = probe;
   const whole = probe.step(() => framesOf(machine, [input]));
@@ -59,11 +59,11 @@ const picture = (frames: readonly TextFrame[]): string =>
     .join(' ') + Math.min(frames.length, 16);
 
 const mark = Buffer.from('\uFEFF');
-/** A byte order mark in front is no part of the stream. */
+/** The input without a leading byte order mark, which is not part of the stream. */
 const unmarked = (input: Buffer): Buffer =>
   mark.equals(input.subarray(0, mark.length)) ? input.subarray(mark.length) : input;
 
-/** Lines one after the other, with something in each of them. */
+/** Whether too many non-empty lines follow one another. */
 const hasTooManyLines = (input: Buffer): boolean =>
   input
     .toString('latin1')
@@ -158,7 +158,7 @@ const codec = new EventStreamCodec(
 
 type Known = { readonly headers: Readonly<Record<string, string>>; readonly payload: Buffer } | undefined;
 
-/** A frame as the library of the platform reads it; undefined where that refuses it, by its checksums too. */
+/** A frame as the platform's library reads it; undefined if it rejects the frame, also for its checksums. */
 function knownFrame(bytes: Buffer): Known {
   try {
     const { headers, body } = codec.decode(bytes);
@@ -201,7 +201,7 @@ const binary: Target = {
   },
 };
 
-/** Keys that a plain object has not for its own. */
+/** Whether no header is named `__proto__`, which is not an ordinary own key of a plain object. */
 const isPlain = ({ headers }: NonNullable<Known>): boolean => !Object.keys(headers).includes('__proto__');
 
 export const framings: readonly Target[] = [sse, array, lines, binary];

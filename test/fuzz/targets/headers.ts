@@ -18,7 +18,7 @@ import { demandTellable } from './requests.ts';
 
 const socket = new Socket();
 
-/** Headers as Node hands them on: lines `name: value`, of which it lets through what HTTP allows. */
+/** A request with headers as Node passes them: lines `name: value` that HTTP allows. */
 function requestOf(lines: readonly (readonly [name: string, value: string])[]): IncomingMessage {
   const req = new IncomingMessage(socket);
   for (const [name, value] of lines) req.headers[name] ??= value;
@@ -187,7 +187,7 @@ x-return: /app/keys?x=%20`,
     'q=0.000',
     '*',
   ],
-  // As much as Node reads of all headers of a request.
+  // The most that Node reads for all headers of a request.
   grownBytes: 32 * 1024,
   check: checkHeaders,
 };

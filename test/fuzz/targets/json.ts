@@ -17,7 +17,7 @@ import { jsonWords } from './words.ts';
 
 const watched: Watched = { a: { b: {} }, list: { '*': { c: {} } } };
 
-/** The value of a text; undefined: it is no JSON. */
+/** The value of a text; undefined if it is not JSON. */
 function parsed(text: string): { readonly value: Json } | undefined {
   try {
     return { value: parseText(text) as Json };
@@ -28,7 +28,7 @@ function parsed(text: string): { readonly value: Json } | undefined {
 
 const stringOrBracket = /"(?:[^"\\]|\\.)*"|[[{]|[\]}]/g;
 
-/** How deep a text of JSON is nested, with the values that a repeated key hides: the text is read, not its value. */
+/** The nesting depth of a JSON text, including values that a repeated key hides, since the text is read. */
 function depthOf(text: string): number {
   let depth = 0;
   let deepest = 0;
@@ -40,7 +40,7 @@ function depthOf(text: string): number {
   return deepest;
 }
 
-/** What refuses a text of JSON, as far as the text itself shows that it is right. */
+/** Whether the rejection of a JSON text with this message is right, as far as the text shows. */
 function isRightlyRefused(text: string, value: Json, message: string): boolean {
   if (message.includes('nested deeper')) return depthOf(text) > maxJsonDepth;
   if (message.includes('must be a JSON object')) return !isObject(value);
@@ -50,7 +50,7 @@ function isRightlyRefused(text: string, value: Json, message: string): boolean {
 
 const change = { changed: [1, 'é'] } as const;
 
-/** Members are replaced one by one, and the rest of the text stays. */
+/** Replaces members one by one, and checks that the rest of the text is unchanged. */
 function checkEdits(document: JsonDocument, probe: Probe): void {
   const { text, value, members } = document;
   demand(withMembers(document, new Map()) === text, 'a text without edits is another one');

@@ -25,7 +25,7 @@ function demandKnown({ code, message }: McpError): string {
   return roughly(`${code} ${message}`);
 }
 
-/** The message with the members that others see as well: those that were not changed. */
+/** The members of the message other than the changed one. */
 const others = (text: string, changed: string): JsonObject => {
   const value = parseJson(text);
   demand(isObject(value), 'an edit makes something else of a message');
@@ -128,7 +128,7 @@ const upstream = {
   web: { id: undefined, revision: undefined },
 };
 
-/** The input is what becomes of a sealed id: a mask that is laid over its bytes, or an id of its own. */
+/** The input modifies a sealed id: as a mask over its bytes, as an id itself, or as a suffix. */
 async function checkSession(input: Buffer, probe: Probe): Promise<string> {
   const sealed = await sessions.seal('key-1', { place: 'all', upstream });
   demand(E.isRight(sealed), 'a session is not sealed');

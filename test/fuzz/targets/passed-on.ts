@@ -4,11 +4,11 @@ import type { Said } from './said.ts';
 
 type Fate = 'goes' | 'goes or not' | 'goes in other words' | 'unknown';
 
-/** Names and words by which a rule knows an event that it drops or holds back, and one that it changes. */
+/** Words in events that a rule may drop or hold back, and in events that a rule may change. */
 const heldBack = /vertex_event|completed|incomplete|message_stop/;
 const changed = /reasoning|thinking|usage|error|fail|DONE/;
 
-/** What may become of an event. An escape may hide a word; an event of a messages stream without a name gets one. */
+/** What may happen to an event. An escape may hide a word; unnamed events of messages streams get a name. */
 function fateOf({ name, data }: ReceivedEvent, isMessages: boolean): Fate {
   const words = `${name ?? ''} ${data}`;
   const isDropped = data === '' || heldBack.test(words);
@@ -19,14 +19,14 @@ function fateOf({ name, data }: ReceivedEvent, isMessages: boolean): Fate {
   return isChanged ? 'goes in other words' : 'goes';
 }
 
-/** Words by which a failure of a responses stream may be known: behind one, only another word of it goes out. */
+/** Words that may mark a failure of a responses stream: after one, only another failure is sent. */
 const failure = /error|fail|cancel/;
 
-/** What may become of an event behind one that may have been a failure. */
+/** What may happen to an event after one that may have been a failure. */
 const fateBehindFailure = (fate: Fate): Fate =>
   fate === 'goes' || fate === 'goes or not' ? 'goes or not' : 'unknown';
 
-/** A message that begins once more goes or not. */
+/** The fates of the events; that of a second `message_start` is unknown. */
 function fatesOf(came: readonly ReceivedEvent[], isMessages: boolean): readonly Fate[] {
   const begins = ({ name, data }: ReceivedEvent): boolean =>
     isMessages && `${name ?? ''} ${data}`.includes('message_start');
@@ -40,26 +40,26 @@ function fatesOf(came: readonly ReceivedEvent[], isMessages: boolean): readonly 
 
 const mark = Buffer.from('\uFEFF');
 
-/** Events beyond which what went out is not looked for among what came in, one by one. */
+/** The number of events that are compared one by one. */
 const maxEvents = 2000;
 
 /**
- * What no rule touches goes out as the bytes that came in, and in their order; of an answer that is complete, all of
- * it. From an event on of which it is not known what becomes of it, nothing is said.
+ * Checks that events which no rule touches are sent as the received bytes, in their order, and all of them if
+ * the answer is complete. Nothing is checked from the first event on whose fate is unknown.
  */
 export function passedOn(input: Buffer, output: Buffer, said: Said, isMessages: boolean): void {
   const from = mark.equals(input.subarray(0, mark.length)) ? mark.length : 0;
   const came = readEvents(input.subarray(from)).slice(0, maxEvents);
   const sent = readEvents(output);
   const fates = fatesOf(came, isMessages);
-  // The last one may be the gateway's own: an end, or what it has to say of a fault.
+  // The last one may be the gateway's own: an end or an error.
   const at = placeBehind(came, fates, sent.slice(0, Math.min(maxEvents, sent.length - 1)));
   if (at === undefined || said.end !== 'complete' || sent.length >= maxEvents) return;
   const end = fates.findIndex((fate, index) => index >= Math.max(0, at - 1) && fate !== 'goes');
   demand((end < 0 ? came.length : end) <= at, 'an event that no rule touches does not go out');
 }
 
-/** The place among the events that came, behind those that were sent; none where a fate is unknown. */
+/** The index of the first received event after those that were sent; undefined if a fate is unknown. */
 function placeBehind(
   came: readonly ReceivedEvent[],
   fates: readonly Fate[],

@@ -1,5 +1,5 @@
 import type { Random } from '../random.ts';
 
-/** Places at which bytes are cut into pieces: anywhere, and some of them twice. */
+/** Random places at which bytes are split; some may occur twice. */
 export const placesIn = (bytes: Buffer, random: Random): readonly number[] =>
   Array.from({ length: 1 + random.below(12) }, () => random.below(bytes.length + 1));

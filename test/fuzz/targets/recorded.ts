@@ -7,7 +7,7 @@ import {
 } from '../../recordings/library.ts';
 import { type CallerFamily, eventStreamType, type Sample, type UpstreamName } from '../../samples/sample.ts';
 
-/** Longer ones cost more than they show. */
+/** The size limit: longer recordings take more time than they are worth. */
 const maxBytes = 16 * 1024;
 
 const asSamples = (
@@ -21,13 +21,13 @@ const asSamples = (
       name,
       upstream,
       callers,
-      // An array is the only other thing that these platforms stream.
+      // An array is the only other format that these platforms stream.
       contentType: body.toString('latin1', 0, 1) === '[' ? 'application/json' : eventStreamType,
       body,
       facts: { text: '' },
     }));
 
-/** Recorded streams, where the folder of recordings is there; nothing of them is kept. */
+/** Recorded streams, if the folder of recordings exists; no part of them is stored. */
 export const recordedStreams = (): readonly Sample[] => [
   ...asSamples(chatRecordings().streams, 'compat', ['chat_completions', 'messages']),
   ...asSamples(responsesRecordings().streams, 'compat', ['responses']),

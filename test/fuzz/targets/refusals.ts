@@ -8,7 +8,7 @@ import { sanitiser } from '../../../infrastructure/providers/sanitiser.ts';
 import { demand, type Probe, roughly, type Target } from '../target.ts';
 import { jsonWords } from './words.ts';
 
-/** What the upstream was sent, and may repeat. */
+/** The credential that the upstream received, and may repeat. */
 const token = 'sk-live-0123456789abcdefghij';
 /** A credential of another part of the configuration. */
 const other = 'another-credential-42';

@@ -21,19 +21,19 @@ import { callOf, routesOf, type SpokenRoute } from '../../support/growth/routes.
 import { demand, type Probe, roughly, type Target } from '../target.ts';
 import { jsonWords } from './words.ts';
 
-/** A key that is sent along, and must be kept nowhere. */
+/** A key that is sent with the request, and must not be stored. */
 const secret = 'gwk_0123456789abcdef.0123456789abcdef0123456789abcdef';
 const rules = redactionRules(['body.messages.*.name'], [secret]);
 const keptBytes = 4096;
 
-/** An error that a caller can be told. */
+/** Checks that an error can be sent to a caller. */
 export function demandTellable({ code, message, param }: GatewayError): void {
   demand(statusOf[code] >= 400, 'an error that has no status');
   demand(message !== '' && message.length <= 2000, 'an error without words, or with too many');
   demand((param ?? '').length <= 1000, 'an error names a field at too great length');
 }
 
-/** From a body that was read to what goes upstream. */
+/** The upstream bodies for a parsed request. */
 function written<A extends ParsedRequest>(
   family: Family<A>,
   route: SpokenRoute,
@@ -51,7 +51,7 @@ function written<A extends ParsedRequest>(
   return E.isLeft(parts) ? parts : E.right(parts.right.map(({ body: text }) => text));
 }
 
-/** What is kept of a body is JSON of few bytes, without the key. */
+/** Checks that the stored body is JSON within its limit, without the key. */
 function checkKept(text: string, isParsed: boolean, probe: Probe): void {
   const kept = probe.step(() => redactedRequest({}, { text, isParsed }, rules, keptBytes));
   demand(Buffer.byteLength(kept.text) <= keptBytes, 'more is kept of a body than may be');

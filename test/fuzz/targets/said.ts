@@ -16,7 +16,7 @@ import { demand } from '../target.ts';
 export interface Said {
   readonly end: 'complete' | 'failed';
   readonly error: string | undefined;
-  /** What kind of events there are, each kind once. */
+  /** The kinds of events, each once. */
   readonly shapes: readonly string[];
 }
 
@@ -29,8 +29,8 @@ const objectOf = ({ value }: Event): JsonObject => (isObject(value) ? value : {}
 const isSet = (value: Json | undefined): boolean => value !== undefined && value !== null;
 
 /**
- * What a caller of the family makes of the bytes; throws where they are not what the family's protocol has.
- * `isTranslated`: the gateway has written all of it, so that it is well-formed in each part.
+ * Reads the bytes as a caller of the family does; throws if they violate the family's protocol.
+ * `isTranslated`: the gateway has written all of the stream, so that each part must be well-formed.
  */
 export function saidTo(caller: CallerFamily, bytes: Buffer, isTranslated: boolean): Said {
   const events = readEvents(bytes).map((event): Event => ({ ...event, value: parseJson(event.data) }));
@@ -52,7 +52,7 @@ export function saidTo(caller: CallerFamily, bytes: Buffer, isTranslated: boolea
   }
 }
 
-/** What an event is: its own type, or else the name that it came under. */
+/** The type of an event: its own, or else its event name. */
 const typeOf = (event: Event): string | undefined => {
   const { type } = objectOf(event);
   return isString(type) ? type : event.name;
@@ -61,7 +61,7 @@ const typeOf = (event: Event): string | undefined => {
 const messageOf = (error: Json | undefined): string =>
   isObject(error) && typeof error['message'] === 'string' ? error['message'] : 'without a message';
 
-/** One end, and nothing behind it. */
+/** Checks that there is one end, and no event after it. */
 function endOf(
   events: readonly Event[],
   isEnd: (event: Event) => boolean,
@@ -112,7 +112,7 @@ function demandChunk({ id, object, choices, usage }: JsonObject): void {
       demand(Number.isInteger(numberOf(call['index'])), 'a piece of a tool call without an index');
   }
   if (!isObject(usage)) return;
-  // A total that is none stays as the upstream told it, so that all of the usage counts as missing.
+  // An invalid total is sent as received, so that all of the usage counts as missing.
   for (const name of ['prompt_tokens', 'completion_tokens'])
     demand(!isSet(usage[name]) || (numberOf(usage[name]) ?? -1) >= 0, 'a count of tokens is none');
 }

@@ -12,10 +12,10 @@ import { placesIn } from './pieces.ts';
 import { type Said, saidTo } from './said.ts';
 import { jsonWords, sseWords, streamWords } from './words.ts';
 
-/** What goes out for what came in: names and envelopes make more of a small piece, but not without a bound. */
+/** The bound of bytes sent for bytes received: names and envelopes add to small pieces. */
 const maxBytesOut = (bytesIn: number): number => 64 * 1024 + 64 * bytesIn;
 
-/** What an answer says was used is a count, and what it costs is no credit. */
+/** Checks that usage consists of counts, and that its cost is not negative. */
 export function demandSoundUsage({ observation: { usage, invokedToolCount } }: Replayed): void {
   demand(Number.isSafeInteger(invokedToolCount) && invokedToolCount >= 0, 'the number of tool calls is none');
   if (usage === undefined) return;
@@ -26,7 +26,7 @@ export function demandSoundUsage({ observation: { usage, invokedToolCount } }: R
   demand(priceUsage(usage, { input: 3n, output: 15n }) >= 0n, 'a cost is negative');
 }
 
-/** Whether callers of the family get the very bytes of this upstream. */
+/** Whether callers of the family get the bytes of this upstream unchanged. */
 const isPassedOn = (upstream: UpstreamName, caller: CallerFamily): boolean =>
   upstream === 'compat' ? caller !== 'messages' : upstream.endsWith('messages') && caller === 'messages';
 
@@ -62,7 +62,7 @@ async function checkStream(
   return pictureOf(said, whole);
 }
 
-/** A target for each way that an answer has from an upstream to a caller, by the types that it may come in. */
+/** A target for each path of an answer from an upstream to a caller, by content type. */
 export function streamTargets(recorded: readonly Sample[]): readonly Target[] {
   const groups = new Map<
     string,

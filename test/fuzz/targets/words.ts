@@ -1,4 +1,4 @@
-/** Tokens of JSON, and of what readers of it fear. */
+/** Tokens of JSON, and values that are difficult for its readers. */
 export const jsonWords: readonly string[] = [
   '{',
   '}',

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the Citus extension from its sources, of release 12.1, for PostgreSQL 15, and installs it beside it.
+# Builds the Citus extension from sources of release 12.1 for PostgreSQL 15, and installs it there.
 # Needs Debian's packages postgresql-server-dev-15 libcurl4-openssl-dev liblz4-dev libzstd-dev libkrb5-dev gcc make,
 # and installs none of them.
 #
@@ -11,7 +11,7 @@ pg_config=${2:-/usr/lib/postgresql/15/bin/pg_config}
 [ -x "$pg_config" ] || { echo "$pg_config is not there: postgresql-server-dev-15 has it" >&2; exit 1; }
 build=$(mktemp -d)
 trap 'rm -rf "$build"' EXIT
-# With their times: a `configure` older than what it is made of would be made anew.
+# Keeps file times, since a `configure` older than its sources would be generated again.
 cp -pR "$sources/." "$build"
 cd "$build"
 ./configure PG_CONFIG="$pg_config"

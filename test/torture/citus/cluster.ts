@@ -1,4 +1,4 @@
-/** A Citus cluster: a coordinator and its workers, each a server of its own on this machine. */
+/** A Citus cluster: a coordinator and its workers, each a separate server on this machine. */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { appendFile, chown, mkdir } from 'node:fs/promises';
@@ -16,10 +16,10 @@ import { unprivileged } from '../failover/programs.ts';
 import { runAll } from '../../support/test-server.ts';
 import { freePort } from '../../support/free-port.ts';
 
-/** The PostgreSQL that Debian 12 has, and that the extension is built for. */
+/** The PostgreSQL of Debian 12, for which the extension is built. */
 const postgresBin = '/usr/lib/postgresql/15/bin';
 
-/** Why no cluster can be started here; undefined where one can. */
+/** Why no cluster can be started here; undefined if it can. */
 export function whyNoCitus(): string | undefined {
   if (!existsSync(path.join(postgresBin, 'postgres'))) return 'postgresql-15 is not installed';
   const library = path.join(postgresBin, '..', 'lib', 'citus.so');
@@ -49,10 +49,10 @@ const settings = {
 
 interface CitusNode {
   readonly port: number;
-  /** After it was killed, too. */
+  /** Also after a kill. */
   readonly start: () => Promise<void>;
   readonly kill: () => void;
-  /** Of the server's first process; 0 where it is away. */
+  /** Of the server's first process; 0 if it does not run. */
   readonly pid: () => number;
   readonly stop: () => Promise<void>;
 }
@@ -63,7 +63,7 @@ export interface CitusCluster {
   readonly workers: readonly CitusNode[];
   /** Of the first process of each node, the coordinator's first. */
   readonly pids: () => readonly number[];
-  /** Makes a database of this name with the extension on all nodes, and gives its URL at the coordinator. */
+  /** Creates a database with the extension on all nodes, and returns its URL at the coordinator. */
   readonly makeDatabase: (name: string) => Promise<string>;
   readonly stop: () => Promise<void>;
 }
@@ -115,7 +115,7 @@ async function startNode(folder: string, name: string, more: Settings): Promise<
     pid: () => postmasterIn(pidFile) ?? 0,
     stop: async () => {
       if (child === undefined) return;
-      // Sessions that are open do not hold it up.
+      // Open sessions do not delay it.
       child.kill('SIGINT');
       await endProgram(child, 10_000);
     },
@@ -124,7 +124,7 @@ async function startNode(folder: string, name: string, more: Settings): Promise<
   return node;
 }
 
-/** `name` tells it from others in the same folder; `more` are settings of PostgreSQL. */
+/** `name` distinguishes it from others in the same folder; `more` are settings of PostgreSQL. */
 export async function startCitus(
   folder: string,
   workerCount = 2,

@@ -8,12 +8,12 @@ import type { CitusCluster } from './cluster.ts';
 export const faults = ['worker', 'move', 'replica'] as const;
 export type Fault = (typeof faults)[number];
 
-/** How long a round goes on before its fault, and after everybody is served again. */
+/** How long a round lasts before its fault, and after all callers are served again. */
 const beforeMs = 3_000;
 const afterMs = 3_000;
-/** How long a worker is away. */
+/** How long a worker is unavailable. */
 const awayMs = 4_000;
-/** Every caller is answered within this time of a worker's return. */
+/** Every caller gets an answer within this time after a worker's restart. */
 const backMs = 5_000;
 const recoveryMs = 60_000;
 
@@ -27,7 +27,7 @@ export interface Stage {
 
 export interface Round {
   readonly tries: readonly Try[];
-  /** What happened, for people. */
+  /** A readable description of what happened. */
   readonly told: string;
   readonly problems: readonly string[];
 }
@@ -72,7 +72,7 @@ const unavailable = ({ fate, code }: Try): boolean => fate !== 'complete' && cod
 
 type Step = (stage: Stage, callers: readonly Caller[], round: number) => Promise<Omit<Round, 'tries'>>;
 
-/** A worker is killed and started again: nobody but the owners who are there hears of it. */
+/** A worker is killed and restarted: only owners whose shards it has may see errors. */
 const worker: Step = async ({ cluster, url }, callers, round) => {
   const victim = cluster.workers[round % cluster.workers.length];
   if (victim === undefined) throw new Error('there are no workers');
@@ -129,7 +129,7 @@ const move: Step = async ({ cluster, url }, callers) => {
   };
 };
 
-/** A replica is killed; its callers go on when it is started again. */
+/** A replica is killed; its callers continue when it is restarted. */
 const replica: Step = async ({ gateways, startAgain }, callers, round) => {
   const index = round % gateways.length;
   const gateway = gateways[index];
@@ -143,7 +143,7 @@ const replica: Step = async ({ gateways, startAgain }, callers, round) => {
 
 const steps = { worker, move, replica } as const satisfies Record<Fault, Step>;
 
-/** Load on all replicas, and a fault in the midst of it. */
+/** Load on all replicas, and a fault during it. */
 export async function oneRound(
   stage: Stage,
   fault: Fault,

@@ -1,11 +1,12 @@
 /**
- * `npm run torture:citus [-- --rounds N --seed S --suites no]`: a Citus cluster of a coordinator and two workers, the
- * contract suites of the ledger on it, and then four replicas and their callers while a worker is killed and started
- * again, a shard moves and a replica is killed. In each round an owner reaches its hard limit on all replicas at once,
- * and callers without an answer ask again under the same id; then everything is counted.
+ * `npm run torture:citus [-- --rounds N --seed S --suites no]`: a Citus cluster of a coordinator and two
+ * workers, the contract suites of the ledger on it, and then four replicas and their callers while a worker
+ * is killed and restarted, a shard moves and a replica is killed. In each round an owner reaches its hard
+ * limit on all replicas at once, and callers without an answer repeat the request under the same id; then all
+ * rows are checked.
  *
  * Needs PostgreSQL 15 of Debian 12 and the extension, which `test/torture/citus/build.sh` builds, and installs nothing.
- * Everything it starts listens on 127.0.0.1, as `postgres` or nobody where it is started as root.
+ * All its servers listen on 127.0.0.1, and run as `postgres` or `nobody` if it is started as root.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -41,11 +42,11 @@ const root = path.join(import.meta.dirname, '..', '..', '..');
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const steady = ['hard', 'soft', 'free', 'free-2', 'free-3', 'free-4'].map(anOwner);
-/** One for each round, whose hard limit is reached in it. */
+/** One owner for each round, whose hard limit is reached in it. */
 const tight = Array.from({ length: rounds }, (_, index) => anOwner(`tight-${index + 1}`));
 const owners = [...steady, ...tight];
 
-/** The suites that say what a ledger does, on the cluster. */
+/** Runs the contract suites of the ledger on the cluster. */
 async function runSuites(cluster: CitusCluster): Promise<readonly string[]> {
   const child = spawn(process.execPath, ['node_modules/jest/bin/jest.js', '--maxWorkers=1', ...suites], {
     cwd: root,
@@ -56,7 +57,7 @@ async function runSuites(cluster: CitusCluster): Promise<readonly string[]> {
   return code === 0 ? [] : ['the suites failed'];
 }
 
-/** What is wrong after a round, a line each. */
+/** The problems after a round, one line each. */
 async function count(
   { url, gateways }: Stage,
   folder: string,
@@ -102,7 +103,7 @@ async function onStage(cluster: CitusCluster, folder: string): Promise<readonly 
     const url = await cluster.makeDatabase('gateway');
     await migrate(url, path.join(root, 'migrations'), { distribution: 'citus' });
     const config = { ...configOf(upstream.url, owners), database: { distribution: 'citus' } };
-    // Each is configured with another node: any of them leads to the cluster.
+    // Each is configured with another node, since any node gives access to the cluster.
     const urls = cluster.nodeUrls.map((node) => withDatabaseName(node, 'gateway'));
     const start = (index: number) =>
       startGateway(path.join(folder, `gateway-${index + 1}`), config, urls[index % urls.length] ?? url);
@@ -140,7 +141,7 @@ async function main(): Promise<number> {
     }
   };
   if (values.suites !== 'no') await onCluster('suites', runSuites);
-  // Another: a server that was killed reads every file of the suites' databases before it answers.
+  // A new cluster: a killed server reads every file of the suites' databases before it answers.
   await onCluster('cluster', (cluster) => onStage(cluster, folder));
   return verdict({ name: 'torture:citus', seed, rounds, folder }, problems, out);
 }

@@ -1,4 +1,4 @@
-/** The suites that run on a cluster as they are, by their files. */
+/** The files of the suites that run unchanged on a cluster. */
 export const suites: readonly string[] = [
   'test/contract/admin-objects.test.ts',
   'test/contract/alert-delivery.test.ts',

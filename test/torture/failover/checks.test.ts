@@ -23,7 +23,7 @@ const aRow = (request_id: string, over: object = {}) => ({
   ...over,
 });
 
-describe('what the failover drill counts', () => {
+describe('the checks of the failover drill', () => {
   const found = (rows: readonly ReturnType<typeof aRow>[], tries: readonly Try[], limit = 10n ** 20n) =>
     checkTables(
       { ledger: rows, logged: new Set(tries.map(({ requestId }) => requestId)) },
@@ -32,24 +32,24 @@ describe('what the failover drill counts', () => {
       [{ owner: 'hard', picodollars: limit }],
     );
 
-  it('is right where every whole answer has its row; a row of a request that failed is told apart', () => {
+  it('report no problem if every complete answer has its row, and count rows of failed requests separately', () => {
     const tries = [aTry('one', { fate: 'refused' }), aTry('one'), aTry('two', { fate: 'cut' })];
     expect(found([aRow('one'), aRow('two')], tries)).toEqual({ problems: [], rows: 2, unseen: 1 });
   });
 
   it.each([
-    ['a lost row', [], [aTry('one')], /without a ledger row: one/],
-    ['a doubled row', [aRow('one'), aRow('one')], [aTry('one')], /more than one ledger row: one/],
-    ['a row that nobody sent', [aRow('three')], [], /nobody sent: three/],
-    ['a row that the upstream never saw', [aRow('four')], [aTry('four')], /never reached the upstream: four/],
-    ['another cost', [aRow('one', { cost_picousd: '1' })], [aTry('one')], /another owner or cost.*one/],
-    ['a row without a price', [aRow('one', { pricing_status: 'unpriced' })], [aTry('one')], /another owner/],
-    ['a caller left waiting', [], [aTry('two', { fate: 'hung' })], /without an answer.*two/],
-  ])('is wrong with %s', (_, rows, tries, problem) => {
+    ['a missing ledger row', [], [aTry('one')], /without a ledger row: one/],
+    ['a duplicate row', [aRow('one'), aRow('one')], [aTry('one')], /more than one ledger row: one/],
+    ['a row without a request', [aRow('three')], [], /nobody sent: three/],
+    ['a row without an upstream request', [aRow('four')], [aTry('four')], /never reached the upstream: four/],
+    ['a wrong cost', [aRow('one', { cost_picousd: '1' })], [aTry('one')], /another owner or cost.*one/],
+    ['an unpriced row', [aRow('one', { pricing_status: 'unpriced' })], [aTry('one')], /another owner/],
+    ['a request without an answer', [], [aTry('two', { fate: 'hung' })], /without an answer.*two/],
+  ])('report %s', (_, rows, tries, problem) => {
     expect(found(rows, tries).problems).toEqual([expect.stringMatching(problem)]);
   });
 
-  it('is wrong with a hard limit that was overshot by a picodollar', () => {
+  it('report spend one picodollar above a hard limit, and not spend equal to it', () => {
     const cost = costOf(aTry('one'));
     expect(found([aRow('one')], [aTry('one')], cost).problems).toEqual([]);
     expect(found([aRow('one')], [aTry('one')], cost - 1n).problems).toEqual([
@@ -57,13 +57,13 @@ describe('what the failover drill counts', () => {
     ]);
   });
 
-  it('is the longest time between two whole answers, the fault in it', () => {
+  it('measure the longest wait between two complete answers, across a failed one between them', () => {
     const answers = [100, 200, 5_200, 5_300].map((endedAt) => aTry('one', { endedAt }));
     const failed = aTry('one', { fate: 'refused', endedAt: 3_000 });
     expect(longestWait([...answers.slice(0, 2), failed, ...answers.slice(2)], 250)).toBe(5_000);
   });
 
-  it('is told at quantiles', () => {
+  it('compute the quantiles 0.5 and 0.99', () => {
     expect([0.5, 0.99].map((share) => quantile([3, 1, 2, 4], share))).toEqual([3, 4]);
   });
 });

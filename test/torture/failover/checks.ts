@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { costOf, type Try } from './load.ts';
 
-/** An owner whose rows may not come to more than this. */
+/** An owner, and the maximum sum of the costs of its rows. */
 export interface HardLimit {
   readonly owner: string;
   readonly picodollars: bigint;
@@ -16,7 +16,7 @@ interface LedgerRow {
 
 interface Tables {
   readonly ledger: readonly LedgerRow[];
-  /** Ids of requests in the log. */
+  /** Ids of requests in the request log. */
   readonly logged: ReadonlySet<string>;
 }
 
@@ -35,19 +35,19 @@ export async function readTables(databaseUrl: string): Promise<Tables> {
   }
 }
 
-/** What the tables must be like after everything that callers saw. */
+/** The result of checking the tables against the outcomes of callers. */
 export interface Found {
-  /** What is wrong, a line each. */
+  /** The problems, one line each. */
   readonly problems: readonly string[];
   readonly rows: number;
-  /** Rows of requests that the upstream answered and whose caller was told that they failed. */
+  /** Rows of requests that the upstream answered and whose callers got a failure. */
   readonly unseen: number;
 }
 
 export function checkTables(
   { ledger, logged }: Tables,
   tries: readonly Try[],
-  /** Ids that the upstream was asked for. */
+  /** Ids of requests that reached the upstream. */
   upstream: ReadonlySet<string>,
   limits: readonly HardLimit[],
 ): Found {
@@ -101,13 +101,13 @@ export function checkTables(
   };
 }
 
-/** Of numbers; NaN of none. */
+/** A quantile of numbers; NaN if there are none. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** The longest time in which a caller got no complete answer, in milliseconds, from `from` on; its pauses are in it. */
+/** The longest time without a complete answer, in milliseconds from `from` on, with the caller's pauses. */
 export function longestWait(tries: readonly Try[], from: number): number {
   const answers = tries.filter(({ fate }) => fate === 'complete').map(({ endedAt }) => endedAt);
   let before = answers.findLast((at) => at <= from) ?? tries[0]?.startedAt ?? from;

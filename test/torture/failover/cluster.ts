@@ -1,6 +1,7 @@
 /**
- * PostgreSQL with a synchronous standby: three members under Patroni and etcd, and HAProxy before them, which asks
- * Patroni who leads. Each member is reached, and reaches etcd, through proxies of its own, which can be shut.
+ * PostgreSQL with a synchronous standby: three members under Patroni and etcd, and HAProxy in front of them,
+ * which gets the leader from Patroni. Connections to each member, and from it to etcd, pass through separate
+ * proxies, which can be closed.
  */
 import { type ChildProcess, execFileSync } from 'node:child_process';
 import { chown, mkdir, writeFile } from 'node:fs/promises';
@@ -11,12 +12,12 @@ import { endProgram, endWithUs, postmasterIn, signal, startProgram, treeOf, unti
 import { type Programs, unprivileged } from './programs.ts';
 import { freePort } from '../../support/free-port.ts';
 
-/** Short, for many rounds in little time: Patroni's own defaults are 30, 10 and 10 seconds. */
+/** Short, so that many rounds take little time: Patroni's defaults are 30, 10 and 10 seconds. */
 export const times = { ttl: 8, loop_wait: 1, retry_timeout: 3 };
 
-/** A standby that runs and does not follow by then is rebuilt. */
+/** A running standby that does not follow after this time is rebuilt. */
 const strayMs = 30_000;
-/** A rebuilding has this long before the next one. */
+/** The time for a rebuild before the next one. */
 const rebuildMs = 60_000;
 
 const superuser = { username: 'postgres', password: 'of-the-drill' };
@@ -26,24 +27,24 @@ interface Member {
   readonly name: string;
   readonly pidFile: string;
   readonly patroni: ChildProcess;
-  /** Patroni's own door, whatever the network does. */
+  /** Patroni's API without a proxy. */
   readonly api: string;
-  /** To the server, to Patroni, and from Patroni to etcd. */
+  /** The proxies to the server, to Patroni, and from Patroni to etcd. */
   readonly network: { readonly server: TcpProxy; readonly api: TcpProxy; readonly etcd: TcpProxy };
   readonly serverPort: number;
 }
 
 export interface Cluster {
-  /** Through HAProxy, which leads to the primary alone. */
+  /** Through HAProxy, which forwards only to the primary. */
   readonly balancedUrl: string;
-  /** All members, of which the driver takes the one that can be written. */
+  /** All members, of which the driver uses the writable one. */
   readonly hostsUrl: string;
   /**
-   * Name of the primary once every member runs, follows to the last byte, and one standby is synchronous. A standby that
-   * does not find the way back is rebuilt after a while, as an operator would.
+   * Name of the primary once every member runs without lag, and one standby is synchronous. A standby that
+   * does not follow again is rebuilt after a while, as an operator would do.
    */
   readonly healthy: (withinMs: number) => Promise<string>;
-  /** Names of the standbys that were rebuilt, each as often as it was. */
+  /** Names of the rebuilt standbys, once for each rebuild. */
   readonly rebuilt: readonly string[];
   /** Name of a primary that is not `name`. */
   readonly otherThan: (name: string, withinMs: number) => Promise<string>;
@@ -182,9 +183,10 @@ async function startMember(
       listen: `127.0.0.1:${apiPort}`,
       connect_address: seenAt(network.api, at(apiPort)),
     },
-    // As proxies: Patroni would go to the addresses that etcd tells otherwise, around what can be shut. By etcd's
-    // older API: Patroni before 3.0.3 overwrites the leader's key by the newer one (its pull request 2689), so that a
-    // primary that was frozen takes the lock from the one that has taken over, and what was committed there is lost.
+    // With `use_proxies`: otherwise Patroni connects to the addresses that etcd announces, past the proxy.
+    // With the older API of etcd: Patroni before 3.0.3 overwrites the leader key with the newer one (its pull
+    // request 2689), so that a frozen primary takes the lock from its successor, and the successor's
+    // commits are lost.
     etcd: { hosts: [seenAt(network.etcd, etcdUrl)], use_proxies: true },
     bootstrap: {
       dcs: {
@@ -192,7 +194,7 @@ async function startMember(
         maximum_lag_on_failover: 1_048_576,
         synchronous_mode: true,
         synchronous_mode_strict: true,
-        // A server that crashed is not started again as the primary: a standby takes over.
+        // A crashed server is not restarted as the primary: a standby takes over.
         master_start_timeout: 0,
         postgresql: {
           use_pg_rewind: true,
@@ -205,7 +207,7 @@ async function startMember(
           },
         },
       },
-      // Segments of a megabyte: `pg_rewind` copies whole ones.
+      // Segments of 1 MB, since `pg_rewind` copies complete segments.
       initdb: [{ encoding: 'UTF8' }, { 'wal-segsize': '1' }, 'data-checksums'],
     },
     postgresql: {
@@ -289,7 +291,7 @@ interface View {
     readonly role: string;
     readonly state: string;
     readonly timeline?: number;
-    /** Bytes that it lacks; of standbys. */
+    /** The bytes that a standby lacks. */
     readonly lag?: number | 'unknown';
   }[];
 }
@@ -297,7 +299,7 @@ interface View {
 const viewOf = async ({ api }: Member): Promise<View | undefined> =>
   (await asked(`${api}/cluster`)) as View | undefined;
 
-/** All members run, one leads, the others have all that it has, and one of them synchronously. */
+/** The leader, if all members run, the others have no lag, and one of them is synchronous. */
 const leaderOfWhole =
   (size: number) =>
   (view: View | undefined): string | undefined => {
@@ -312,7 +314,7 @@ const leaderOfWhole =
     return isWhole ? members.find(({ role }) => role === 'leader')?.name : undefined;
   };
 
-/** Standbys that run and do not follow. */
+/** Running standbys that do not follow. */
 const strayIn = (view: View | undefined): readonly string[] => {
   const leader = view?.members?.find(({ role }) => role === 'leader');
   return (view?.members ?? [])

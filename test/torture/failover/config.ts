@@ -2,7 +2,7 @@ import { aKey } from '../../support/a-key.ts';
 import type { HardLimit } from './checks.ts';
 import { type Owner, perToken } from './load.ts';
 
-/** Units of `amount_10000`: some 20 requests, and more than a drill spends. */
+/** Amounts in units of `amount_10000`: for some 20 requests, and more than a drill spends. */
 const tightAmount = 800n;
 const wideAmount = 10_000_000_000n;
 /** Picodollars in a unit of `amount_10000`. */
@@ -27,7 +27,7 @@ function budgetOf(owner: Owner): object {
 export const limitsOf = (owners: readonly Owner[]): readonly HardLimit[] =>
   owners.filter(isHard).map((owner) => ({ owner: owner.name, picodollars: amountOf(owner) * unit }));
 
-/** As a price of the configuration: dollars for a million tokens. */
+/** A price in the configuration: dollars per million tokens. */
 const perMillion = (picodollars: bigint): string => String(picodollars / 1_000_000n);
 
 export const configOf = (upstreamUrl: string, owners: readonly Owner[]): object => ({

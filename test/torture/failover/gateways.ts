@@ -13,11 +13,11 @@ process.once('exit', () => {
 
 export interface Gateway {
   readonly url: string;
-  /** Lines of the log at level `error` so far, by their message. */
+  /** The number of log lines at level `error` so far, by message. */
   readonly errors: ReadonlyMap<string, number>;
-  /** Records that came from the journal into the database so far. */
+  /** Number of records that were written from the journal into the database so far. */
   readonly replayed: () => number;
-  /** Files of the journal that wait, or were refused. */
+  /** Files of the journal that are pending or were rejected. */
   readonly journal: () => Promise<readonly string[]>;
   /** By SIGKILL. */
   readonly kill: () => Promise<void>;
@@ -25,7 +25,7 @@ export interface Gateway {
   readonly stop: () => Promise<number | null>;
 }
 
-/** A `gateway serve` with a data folder of its own, which an earlier one may have left. */
+/** Starts `gateway serve` with its own data folder, which may contain files of an earlier process. */
 export async function startGateway(folder: string, config: object, databaseUrl: string): Promise<Gateway> {
   await mkdir(folder, { recursive: true });
   const file = path.join(folder, 'gateway.yaml');

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whoever asks under one key. */
+/** An owner with its key. */
 export interface Owner {
   readonly name: string;
   readonly key: string;
 }
 
-/** What a request asks of the simulated upstream, and so what it costs. */
+/** The answer that a request orders from the simulated upstream, which determines its cost. */
 interface Ask {
   readonly requestId: string;
   readonly owner: Owner;
@@ -18,12 +18,13 @@ interface Ask {
 }
 
 /**
- * `complete`: a whole answer, or a stream up to its `[DONE]`. `refused`: an error instead of an answer. `failed`: a
- * stream that ended with an error. `cut`: the connection broke. `hung`: none of them in 45 seconds.
+ * `complete`: a complete answer, or a stream up to its `[DONE]`. `refused`: an error instead of an answer.
+ * `failed`: a stream that ended with an error. `cut`: the connection broke. `hung`: none of them in 45
+ * seconds.
  */
 export type Fate = 'complete' | 'refused' | 'failed' | 'cut' | 'hung';
 
-/** One try of a request; a caller may send it again under its id. */
+/** One try of a request; a caller may repeat it under the same id. */
 export interface Try extends Ask {
   readonly fate: Fate;
   readonly code: string | undefined;
@@ -32,19 +33,19 @@ export interface Try extends Ask {
   readonly endedAt: number;
 }
 
-/** Picodollars of a token, as the configuration of the drill prices them. */
+/** Picodollars per token in the configuration of the drill. */
 export const perToken = { prompt: 100_000_000n, completion: 200_000_000n };
 
 export const costOf = ({ promptTokens, completionTokens }: Ask): bigint =>
   BigInt(promptTokens) * perToken.prompt + BigInt(completionTokens) * perToken.completion;
 
-/** Callers wait for an answer this long. */
+/** The timeout of callers. */
 const patienceMs = 45_000;
 
 const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY });
 export const endConnections = (): void => agent.destroy();
 
-/** A caller: one request at a time, every one to the same gateway, until told to stop. */
+/** A caller with one request at a time, always to the same gateway, until it is stopped. */
 export interface Caller {
   readonly owner: Owner;
   readonly gateway: string;
@@ -69,7 +70,7 @@ export function startCaller(owner: Owner, gateway: string, random: () => number,
         const tried = await send(gateway, ask, upTo(60), upTo(6));
         tries.push(tried);
         await sleep(100 + upTo(300));
-        // Whoever got no answer asks again under the same id, as SDKs do: it must not count twice.
+        // A caller without an answer retries under the same id, as SDKs do: it must not count twice.
         if (tried.fate === 'complete' || until.aborted || random() < 0.3) break;
         ask = { ...ask, stream: random() < 0.5 };
       }
@@ -104,7 +105,7 @@ function send(gateway: string, ask: Ask, latencyMs: number, chunkDelayMs: number
       response.setEncoding('utf8');
       response.on('data', (chunk: string) => {
         text += chunk;
-        // Whoever has read `[DONE]` holds a complete answer, whatever comes of the connection.
+        // After `[DONE]` the answer is complete, even if the connection breaks.
         if (ask.stream && response.statusCode === 200 && isDone(text)) end('complete');
       });
       response.on('end', () => end(fateOf(ask, answer, text)));
@@ -117,7 +118,7 @@ function send(gateway: string, ask: Ask, latencyMs: number, chunkDelayMs: number
 const bodyOf = (ask: Ask, latencyMs: number, chunkDelayMs: number): string =>
   JSON.stringify({
     model: 'fast',
-    // The id, by which the upstream's requests are known.
+    // The id, which identifies the request at the upstream.
     messages: [{ role: 'user', content: ask.requestId }],
     ...(ask.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
     simulate: {
@@ -128,7 +129,7 @@ const bodyOf = (ask: Ask, latencyMs: number, chunkDelayMs: number): string =>
     },
   });
 
-/** The id that a request carries to the upstream; '' where it carries none. */
+/** The id in a request to the upstream; '' if there is none. */
 export const idIn = (body: string): string => /"content":"([0-9a-f-]{36})"/.exec(body)?.[1] ?? '';
 
 const isDone = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
@@ -140,7 +141,7 @@ function fateOf({ stream }: Ask, answer: IncomingMessage | undefined, text: stri
   return errorCode(text) === undefined ? 'cut' : 'failed';
 }
 
-/** Of a whole error, or of the last chunk of a stream. */
+/** The code of an error response, or of the last chunk of a stream. */
 function errorCode(text: string): string | undefined {
   const last = text.startsWith('data:') ? text.trimEnd().split('\n\n').at(-1)?.slice('data:'.length) : text;
   try {

@@ -1,6 +1,7 @@
 /**
- * `npm run torture:pgbouncer [-- --seconds N --seed S]`: gateways behind a real PgBouncer in transaction mode, whose few
- * server sessions all of them share. They start and migrate at once, serve a mixed load, and everything is counted.
+ * `npm run torture:pgbouncer [-- --seconds N --seed S]`: gateways behind a real PgBouncer in transaction
+ * mode, whose few server sessions they share. They start and migrate concurrently and serve a mixed load;
+ * then all rows are checked.
  *
  * Needs Debian's package pgbouncer (`apt-get install --no-install-recommends pgbouncer`), and installs nothing.
  */
@@ -48,7 +49,7 @@ const rowsOf = async <Row extends object>(url: string, statement: string): Promi
   }
 };
 
-/** As docs/operations.md has it. Names of statements are followed from 1.21 on, and there only where it says so. */
+/** Configured as in docs/operations.md. Names of statements are tracked from 1.21 on, if configured. */
 async function startPooler(program: string, folder: string, server: URL) {
   const port = await freePort();
   const [, major = '0', minor = '0'] =
@@ -90,7 +91,7 @@ async function startPooler(program: string, folder: string, server: URL) {
   return { url: through.href, child, version: `${major}.${minor}`, followsNames };
 }
 
-/** What connections ask for at their start does not come through: a gateway looks, and says so. */
+/** PgBouncer drops startup settings of connections: a gateway checks this, and reports an error. */
 async function refusesOtherIsolation(url: string, folder: string, config: object) {
   const told = await startGateway(path.join(folder, 'refused'), config, url).then(
     (gateway) => gateway.stop().then(() => 'it started'),
@@ -145,7 +146,7 @@ async function loaded(gateways: readonly Gateway[]): Promise<readonly Try[]> {
   return callers.flatMap(({ tries }) => tries);
 }
 
-/** Purges are done by one at a time, and neither they nor migrations leave a lock in a session of the pooler. */
+/** Only one purge runs at a time; neither purges nor migrations keep a lock in a session of the pooler. */
 async function locksLeft(url: string, direct: string, folder: string): Promise<readonly string[]> {
   const [first, second] = await Promise.all([
     purgeUnderLock(url, () => sleep(500, 'purged')),
@@ -198,7 +199,7 @@ async function main(): Promise<number> {
         `${pooler.followsNames ? '' : 'not '}followed; ${replicas} gateways, ${loadSeconds} s; seed ${seed}`,
     );
     problems = await rehearse(pooler.url, server.url, folder, config, asked);
-    // Sessions keep what the role had when they began.
+    // Sessions keep the role settings of their start.
     await endProgram(pooler.child, 2_000);
     await role(`set default_transaction_isolation = 'repeatable read'`);
     const other = await start();

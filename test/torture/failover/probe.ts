@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 
-/** How often, and how long it may take. */
+/** The pause between commits, and the timeout of one. */
 const pauseMs = 100;
 const tryMs = 1_000;
 
-/** Somebody who commits again and again, over a connection of its own each time: what the database allows. */
+/** A plain client that commits repeatedly, each time over a new connection: the outage of the database. */
 export interface Probe {
-  /** Milliseconds from `from` (of `performance.now`) to the first commit of a try that was begun after it. */
+  /** Milliseconds from `from` (of `performance.now`) to the first commit of a try that started after it. */
   readonly outageSince: (from: number) => number;
   readonly stop: () => Promise<void>;
 }
@@ -25,13 +25,13 @@ export function startProbe(url: string): Probe {
     const begun = performance.now();
     try {
       await client.connect();
-      // A commit without a table: it waits for the synchronous standby as any other.
+      // A commit without a table, which waits for the synchronous standby like any other.
       await client.query("select pg_logical_emit_message(true, 'drill', 'probe')");
       commits.push({ begun, at: performance.now() });
     } catch {
-      // the next one
+      // The next try follows.
     } finally {
-      // A server that is frozen says no goodbye.
+      // A frozen server does not close the connection.
       void client.end().catch(() => undefined);
     }
   };

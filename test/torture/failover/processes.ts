@@ -5,10 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { unprivileged } from './programs.ts';
 
 const started = new Set<ChildProcess>();
-/** `postmaster.pid` files: servers outlive those who started them. */
+/** `postmaster.pid` files, since servers outlive the process that started them. */
 const pidFiles = new Set<string>();
 
-/** Servers of this data folder are ended with this process. */
+/** Ends the server with this file when this process exits. */
 export const endWithUs = (pidFile: string): void => void pidFiles.add(pidFile);
 
 process.once('exit', () => {
@@ -17,7 +17,7 @@ process.once('exit', () => {
 });
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(130));
 
-/** Starts a program as an unprivileged user; what it says goes into a file. */
+/** Starts a program as an unprivileged user; its output is written to a file. */
 export function startProgram(
   program: string,
   args: readonly string[],
@@ -37,7 +37,7 @@ export function startProgram(
   return child;
 }
 
-/** Ends a program, in the end by force. */
+/** Ends a program; kills it if it does not end in time. */
 export async function endProgram(child: ChildProcess, withinMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
@@ -48,7 +48,7 @@ export async function endProgram(child: ChildProcess, withinMs: number): Promise
   }
 }
 
-/** The process of the server whose file this is; undefined: there is none. */
+/** The process id in this file of a server; undefined if there is none. */
 export function postmasterIn(pidFile: string): number | undefined {
   try {
     return Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
@@ -57,7 +57,7 @@ export function postmasterIn(pidFile: string): number | undefined {
   }
 }
 
-/** A process and all that it started, and they. */
+/** A process and all of its descendants. */
 export function treeOf(root: number | undefined): readonly number[] {
   if (root === undefined) return [];
   const children = new Map<number, number[]>();
@@ -70,7 +70,7 @@ export function treeOf(root: number | undefined): readonly number[] {
   return tree;
 }
 
-/** A process that is gone already needs no signal. */
+/** Sends a signal, and ignores a process that has already ended. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -79,7 +79,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Asks again and again until there is an answer; throws after `withinMs`. */
+/** Retries until there is a result; throws after `withinMs`. */
 export async function until<A>(
   what: string,
   withinMs: number,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import path from 'node:path';
 
-/** Where what the drills start is, and as whom it is started. */
+/** The paths of the programs that the drills start. */
 export interface Programs {
   readonly etcd: string;
   readonly patroni: string;
@@ -14,7 +14,7 @@ export interface Programs {
 
 type Name = keyof Programs;
 
-/** Debian's packages. */
+/** The Debian packages of the programs. */
 const packages: Readonly<Record<Name, string>> = {
   etcd: 'etcd-server',
   patroni: 'patroni',
@@ -44,7 +44,7 @@ function postgresBin(): string | undefined {
   try {
     versions = readdirSync(root).toSorted((one, other) => Number(other) - Number(one));
   } catch {
-    // not Debian's
+    // Not a Debian package.
   }
   const found = versions
     .map((version) => path.join(root, version, 'bin', 'postgres'))
@@ -53,7 +53,7 @@ function postgresBin(): string | undefined {
   return found === undefined ? undefined : path.dirname(found);
 }
 
-/** All that a drill needs, or the packages that are missing. */
+/** The programs that a drill needs, or the missing packages. */
 export function findPrograms<const Wanted extends readonly Name[]>(
   wanted: Wanted,
 ): Pick<Programs, Wanted[number]> | { readonly missing: readonly string[] } {
@@ -65,12 +65,12 @@ export function findPrograms<const Wanted extends readonly Name[]>(
   return Object.fromEntries(found) as Pick<Programs, Wanted[number]>;
 }
 
-/** What a command says that cannot run. */
+/** The message of a command that cannot run. */
 export const toldMissing = (command: string, missing: readonly string[]): string =>
   `${command} did not run: missing packages: ${missing.join(' ')}\n` +
   `apt-get install --no-install-recommends ${missing.join(' ')}`;
 
-/** PostgreSQL does not run as root: then everything runs as `postgres`, whom Debian's package makes, or as nobody. */
+/** PostgreSQL does not run as root: then all run as `postgres` of Debian's package, or as `nobody`. */
 export function unprivileged(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   for (const user of ['postgres', 'nobody']) {
@@ -79,7 +79,7 @@ export function unprivileged(): { readonly uid: number; readonly gid: number } |
         Number(execFileSync('id', [flag, user], { stdio: 'pipe' }).toString());
       return { uid: id('-u'), gid: id('-g') };
     } catch {
-      // the next one
+      // The next user is tried.
     }
   }
   throw new Error('There is no user to start PostgreSQL as: neither postgres nor nobody.');

@@ -12,33 +12,33 @@ export const isFault = (word: string): word is Fault => faults.some((each) => ea
 
 /** Callers of each owner at each gateway. */
 const callersOfEach = 3;
-/** How long a round goes on before its fault, and after everybody is served again. */
+/** How long a round lasts before its fault, and after all callers are served again. */
 const beforeMs = 2_000;
 const afterMs = 2_000;
-/** The other member leads, and every caller was answered, within this time. */
+/** Within this time another member must lead, and every caller must have an answer. */
 const recoveryMs = 60_000;
-/** How soon an old primary comes back when another one leads, where it comes back soon. */
+/** How long after the failover the old primary returns, if it returns soon. */
 const awayMs = 2_000;
 
 export interface Stage {
   readonly cluster: Cluster;
-  /** The last one finds the primary among the hosts of its URL, the others through HAProxy. */
+  /** The last one connects to the primary by the hosts in its URL, the others through HAProxy. */
   readonly gateways: readonly Gateway[];
   readonly folder: string;
-  /** Ids of the requests that the upstream was asked for. */
+  /** Ids of the requests that reached the upstream. */
   readonly asked: ReadonlySet<string>;
 }
 
 export interface Round {
   readonly fault: Fault;
-  /** The old primary was back before every caller was answered again. */
+  /** Whether the old primary returned before every caller had an answer again. */
   readonly soon: boolean;
   readonly tries: readonly Try[];
-  /** Milliseconds from the fault until another member led. */
+  /** Milliseconds from the fault until another member leads. */
   readonly promotedMs: number;
-  /** Milliseconds from the fault until a plain client could commit. */
+  /** Milliseconds from the fault until a plain client can commit. */
   readonly downMs: number;
-  /** The longest wait of each caller whose budget was not used up, by the way of its gateway to the database. */
+  /** The longest wait of each caller with budget left, by the connection of its gateway to the database. */
   readonly waits: { readonly balanced: readonly number[]; readonly hosts: readonly number[] };
 }
 
@@ -49,13 +49,13 @@ const begin: Readonly<Record<Fault, Step>> = {
   isolate: (cluster, primary) => cluster.isolate(primary),
 };
 const end: Readonly<Record<Fault, Step>> = {
-  // Its Patroni starts it again.
+  // Its Patroni restarts it.
   kill: async () => undefined,
   freeze: async (cluster, primary) => cluster.thaw(primary),
   isolate: (cluster, primary) => cluster.join(primary),
 };
 
-/** The primary fails under load, another one leads, and the old one comes back. `narrow` uses its budget up. */
+/** The primary fails under load, another one leads, the old one returns. `narrow` uses up its budget. */
 export async function oneRound(
   { cluster, gateways }: Stage,
   fault: Fault,
@@ -113,7 +113,7 @@ export async function oneRound(
   }
 }
 
-/** Everything that waits in the journals is in the database. */
+/** Waits until all records of the journals are in the database. */
 export const drained = (gateways: readonly Gateway[]): Promise<true> =>
   until('the journals are settled', 60_000, async () => {
     const files = (await Promise.all(gateways.map(({ journal }) => journal()))).flat();

@@ -1,11 +1,13 @@
 /**
- * `npm run torture:failover [-- --rounds N --seed S --replicas R --fault kill|freeze|isolate]`: PostgreSQL with
- * synchronous standbys under Patroni, etcd and HAProxy, gateways before it, and callers. In each round the primary is
- * killed (`kill -9`), frozen (SIGSTOP, its Patroni too) or cut off from etcd and everybody, under load; it comes back,
- * soon or once all are served again, and everything is counted. The faults take turns unless one is named.
+ * `npm run torture:failover [-- --rounds N --seed S --replicas R --fault kill|freeze|isolate]`: PostgreSQL
+ * with synchronous standbys under Patroni, etcd and HAProxy, gateways in front of it, and callers. In each
+ * round the primary is killed (`kill -9`), frozen (SIGSTOP, its Patroni too) or isolated from etcd and all
+ * clients, under load; it returns, soon or once all callers are served again, and all rows are checked. The
+ * faults alternate unless one is named.
  *
- * Needs Debian's packages etcd-server, patroni, haproxy and postgresql-15 (`apt-get install --no-install-recommends`),
- * and installs nothing. Everything it starts listens on 127.0.0.1, as `postgres` or nobody where it is started as root.
+ * Needs Debian's packages etcd-server, patroni, haproxy and postgresql-15
+ * (`apt-get install --no-install-recommends`), and installs nothing. All its servers listen on 127.0.0.1, and
+ * run as `postgres` or `nobody` if it is started as root.
  */
 import { chmod, mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +37,7 @@ const inTurn = isFault(values.fault) ? [values.fault] : faults;
 const out = (line: string): void => void process.stdout.write(`${line}\n`);
 
 const steady = ['hard', 'soft', 'free'].map(anOwner);
-/** One for each round, whose hard limit is reached in it. */
+/** One owner for each round, whose hard limit is reached in it. */
 const tight = Array.from({ length: rounds }, (_, index) => anOwner(`tight-${index + 1}`));
 const owners = [...steady, ...tight];
 
@@ -47,7 +49,7 @@ const fates = (tries: readonly Try[]): string =>
     .map(([fate, each]) => `${each.length} ${fate}`)
     .join(', ');
 
-/** What is wrong after a round, a line each; `done` ends with it. */
+/** The problems after a round, one line each; the round is the last of `done`. */
 async function count({ cluster, gateways, folder, asked }: Stage, done: readonly Round[]) {
   await drained(gateways);
   await cluster.healthy(240_000);
@@ -103,7 +105,7 @@ function summarize({ cluster, gateways }: Stage, done: readonly Round[]): void {
 
 type Needed = Pick<Programs, 'etcd' | 'patroni' | 'haproxy' | 'postgresBin'>;
 
-/** Starts everything, and ends it again. */
+/** Starts all programs, runs the rounds, and ends the programs. */
 async function onStage(programs: Needed, folder: string): Promise<readonly string[]> {
   const asked = new Set<string>();
   const upstream = await startSimulatedUpstream({

@@ -5,11 +5,11 @@ interface Drill {
   readonly name: string;
   readonly seed: number;
   readonly rounds: number;
-  /** Its logs; removed where nothing is wrong. */
+  /** Its logs; removed if there is no problem. */
   readonly folder: string;
 }
 
-/** Tells what a drill found, and gives its exit code. */
+/** Prints the result of a drill, and returns its exit code. */
 export async function verdict(
   { name, seed, rounds, folder }: Drill,
   problems: readonly string[],

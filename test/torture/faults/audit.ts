@@ -5,7 +5,7 @@ import { costOf, graceSecs, soundModels, unit, wholeLength } from './scene.ts';
 import type { Sent } from './mixed-load.ts';
 import type { World } from './world.ts';
 
-/** What is wrong after a round, in words; none when all is well. */
+/** The problems after a round as sentences; empty if there is none. */
 export type Problems = readonly string[];
 
 interface LedgerRow {
@@ -23,7 +23,7 @@ const told = ({ requestId, owner, family, model, stream, replica, outcome }: Sen
   `${requestId.slice(0, 40)} (${owner}, ${family}, ${model.id}${stream ? ', streamed' : ''}, replica ${replica}: ` +
   `${outcome.fate} ${outcome.status ?? ''} ${outcome.code ?? ''} after ${Math.round(outcome.milliseconds)} ms)`;
 
-/** Whoever has a complete answer has all of its text. */
+/** Complete answers without all of their text, and requests without an answer. */
 export function truncated(sent: readonly Sent[]): Problems {
   return sent.flatMap((each) => {
     const { family, model, stream, outcome } = each;
@@ -36,10 +36,10 @@ export function truncated(sent: readonly Sent[]): Problems {
   });
 }
 
-/** Slower than that was the machine: an upstream may have come to its time-out between its text and its usage. */
+/** Slower answers: the upstream may have reached its timeout between text and usage on a slow machine. */
 const slowMs = 4000;
 
-/** What these end leaves no ledger row. */
+/** Error codes of requests without a ledger row. */
 const unaccounted: ReadonlySet<string> = new Set([
   'budget_exceeded',
   'rate_limited',
@@ -48,8 +48,9 @@ const unaccounted: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Complete answers have their rows, no row is there twice, and each costs what its tokens cost. `mayLackUsage`: an
- * upstream that is reset after the end of its text, and before its usage, leaves a whole answer without usage.
+ * Checks that complete answers have their rows, that no row is duplicated, and that each has the cost of its
+ * tokens. `mayLackUsage`: a reset of the upstream between text and usage results in a complete answer without
+ * usage.
  */
 export async function accounted(
   { database }: World,
@@ -77,7 +78,7 @@ export async function accounted(
   );
 }
 
-/** What is wrong with the rows of one request id, which may have been sent several times. */
+/** The problems of the rows of one request id, which may have been sent several times. */
 function ofOneId(
   asked: readonly Sent[],
   rows: readonly LedgerRow[],
@@ -88,9 +89,9 @@ function ofOneId(
   const [first] = [...complete, ...asked];
   if (first === undefined) return [];
   const isSlow = complete.some(({ outcome }) => outcome.milliseconds > slowMs);
-  // The row may be of an earlier try that was cut off: whatever comes under its id again is a duplicate.
+  // The row may belong to an earlier try that was cut off: later requests with its id are duplicates.
   const wantsUsage = complete.length === asked.length && !mayLackUsage && !isSlow;
-  // Sent once, and told what no ledger row is written for.
+  // Sent once, and answered with a code for which no ledger row is written.
   const isRefused = asked.length === 1 && unaccounted.has(first.outcome.code ?? '');
   const found: readonly (readonly [is: boolean, what: string])[] = [
     [complete.length > 0 && rows.length === 0, 'complete, and not in the ledger'],
@@ -113,7 +114,7 @@ function costProblem({ model, family }: Sent, row: LedgerRow, wantsUsage: boolea
   return wantsUsage && soundModels.includes(model) ? [`complete, and ${row.pricing_status}`] : [];
 }
 
-/** What spend of the tight budget's owner there is, by day. */
+/** The spend of the owner with the tight budget, by day. */
 export async function tightDays({ database }: World): Promise<ReadonlyMap<string, bigint>> {
   const rows = await database.query<{ day: string; spent: string }>(
     `select (u.occurred_at at time zone 'UTC')::date::text as day, sum(u.cost_picousd) as spent
@@ -123,7 +124,7 @@ export async function tightDays({ database }: World): Promise<ReadonlyMap<string
   return new Map(rows.map(({ day, spent }) => [day, BigInt(spent)]));
 }
 
-/** Gives the tight owner room for about so many answers on the present day. Returns the amount of each day. */
+/** Sets the tight budget to about `answers` further answers on the present day. Returns the daily amount. */
 export async function tighten(world: World, answers: number): Promise<bigint> {
   const { query } = world.database;
   const before = await tightDays(world);
@@ -140,7 +141,7 @@ export async function tighten(world: World, answers: number): Promise<bigint> {
   return amount * unit;
 }
 
-/** No day's spend went over the amount of the hard budget in force. */
+/** Days whose spend exceeds the amount of the hard budget in force. */
 export async function overshot(
   world: World,
   amount: bigint,
@@ -153,7 +154,7 @@ export async function overshot(
   );
 }
 
-/** What no statement may leave behind, over the whole database. */
+/** Queries for rows that must not exist in the database. */
 const orphans: Readonly<Record<string, string>> = {
   'ledger rows without a log row': `
     select u.request_id from usage_cost_events u
@@ -180,10 +181,10 @@ export async function wholeLedger({ database }: World): Promise<Problems> {
   return problems;
 }
 
-/** From the signal on: the grace, the steps of the end, and what a busy machine adds. */
+/** From the signal on: the grace, the steps of the shutdown, and a margin for a busy machine. */
 const endMs = graceSecs * 1000 + 15_000 + 7000;
 
-/** Gateways end when they are told to, in time, and with 0 unless the database was away. */
+/** Gateways must end on SIGTERM, in time, and with 0 unless the database was unavailable. */
 export const endedWell = (endings: readonly Ending[], mayFail: boolean): Problems =>
   endings.flatMap(({ replica, asked, code, signal, milliseconds }) => {
     const how = `replica ${replica} ended with ${code ?? signal} after ${Math.round(milliseconds)} ms`;
@@ -193,14 +194,14 @@ export const endedWell = (endings: readonly Ending[], mayFail: boolean): Problem
     return code === 0 || (mayFail && code === 1) ? [] : [`${how}, after SIGTERM`];
   });
 
-/** The ends of gateways that have nothing more to do. */
+/** The problems at the end of idle gateways. */
 export const endedQuietly = (endings: readonly Ending[], lines: readonly string[]): Problems => [
   ...endedWell(endings, false),
   ...badLines(lines),
   ...lines.filter((line) => line.includes('"msg":"draining"') && !line.includes('"in_flight":0')),
 ];
 
-/** A gateway with nothing to do holds its pool, connections that may be used again, and not more and more. */
+/** An idle gateway has its pool and reusable connections, and their number does not grow. */
 const descriptorsMax = 150;
 
 export const descriptors = (held: readonly number[]): Problems =>
@@ -208,10 +209,10 @@ export const descriptors = (held: readonly number[]): Problems =>
     .filter((count) => count > descriptorsMax)
     .map((count) => `a gateway with nothing to do holds ${count} descriptors`);
 
-/** What a gateway tells its operator when it cannot start, and ends: it is started again until it can. */
+/** The message of a gateway that cannot start and exits; it is restarted until it can. */
 const couldNotStart = /^The database (?:cannot be reached|was lost|accepts no writes): /;
 
-/** Lines that no fault of the world around a gateway excuses. */
+/** Log lines that no fault of the environment explains. */
 export const badLines = (lines: readonly string[]): Problems =>
   lines.filter(
     (line) =>

@@ -11,31 +11,31 @@ import { findPostmaster } from '../../../infrastructure/embedded-postgres/postma
 import { migrate } from '../../../infrastructure/postgres/migrate.ts';
 import type { Sql } from '../../contract/budget-audit.ts';
 
-/** All sessions that the server takes; the gateways' pools have room in it. */
+/** The maximum number of sessions of the server, which is enough for the gateways' pools. */
 const maxConnections = 60;
 
-/** A server that is back must answer within this time. */
+/** A restarted server must answer within this time. */
 const backMs = 30_000;
 
-/** A PostgreSQL that can be ended, stopped, frozen, and its disk filled. */
+/** A PostgreSQL that can be killed, stopped and frozen, and whose disk can be filled. */
 export interface TortureDatabase {
   readonly url: () => string;
-  /** Asked again until the server is back; in a session that may write, whatever the default is. */
+  /** Repeated until the server is available again; in a session that may write, whatever the default is. */
   readonly query: Sql;
   /** Process id of the postmaster; undefined while there is none. */
   readonly pid: () => Promise<number | undefined>;
-  /** Process ids of those that serve clients. */
+  /** Process ids of the client backends. */
   readonly backends: () => Promise<readonly number[]>;
   readonly signal: (name: NodeJS.Signals) => Promise<void>;
-  /** Stops it, and all of its processes, as they are. Returns what lets them go on. */
+  /** Pauses it with all of its processes. Returns a function that resumes them. */
   readonly freeze: () => Promise<() => void>;
-  /** Takes every session that is left, and those of others in their place. Returns what gives them back. */
+  /** Opens all free sessions, and replaces those of others. Returns a function that closes them. */
   readonly takeConnections: () => Promise<() => Promise<void>>;
-  /** Holds what a statement has taken in a transaction that does not end. Returns what ends it. */
+  /** Holds the locks of a statement in an open transaction. Returns a function that ends it. */
   readonly holding: (statement: string) => Promise<() => Promise<void>>;
-  /** Until the disk holds not one byte more. Returns what makes room again. */
+  /** Fills the disk completely. Returns a function that frees it. */
   readonly fillDisk: () => Promise<() => Promise<void>>;
-  /** Whether it runs or not, afterwards it does and answers. `onUrl` is told where. */
+  /** Starts it if it does not run, and waits until it answers. `onUrl` is called with its URL. */
   readonly bringBack: () => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -57,12 +57,12 @@ export const send = (pid: number, name: NodeJS.Signals): void => {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // ESRCH: it has ended by itself
+    // ESRCH: the process has already ended.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 };
 
-/** Processes below one, of Linux. */
+/** The child processes of a process, on Linux. */
 export function childrenOf(pid: number): readonly number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
@@ -75,7 +75,7 @@ export function childrenOf(pid: number): readonly number[] {
   }
 }
 
-/** Starts it, with these migrations; `onUrl` is told where it is, again whenever it was started again. */
+/** Starts it with these migrations; `onUrl` is called with its URL after each start. */
 export async function tortureDatabase(
   dataDir: string,
   migrations: string,
@@ -174,14 +174,14 @@ export async function tortureDatabase(
   };
 }
 
-/** Takes sessions until there is none, ends those of others, and takes these too. */
+/** Opens sessions until none is free, ends those of others, and opens these too. */
 async function takeAll(url: string): Promise<() => Promise<void>> {
   const taken: Client[] = [];
   const takeWhatIsLeft = async (): Promise<void> => {
     try {
       while (taken.length < maxConnections) taken.push(await connected(url));
     } catch {
-      // There are none left.
+      // No session is free.
     }
   };
   const first = await connected(url);
@@ -202,7 +202,7 @@ async function takeAll(url: string): Promise<() => Promise<void>> {
 
 const pieceBytes = 1024 * 1024;
 
-/** Writes a file until the disk that the folder is on is full. */
+/** Writes a file until the disk of the folder is full. */
 export async function fill(folder: string): Promise<() => Promise<void>> {
   const at = path.join(folder, 'filler');
   const file = await open(at, 'w');

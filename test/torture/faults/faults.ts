@@ -9,18 +9,18 @@ import { type MixedLoad, one } from './mixed-load.ts';
 import type { Replica } from './replica.ts';
 import { mount, unmount, type World } from './world.ts';
 
-/** What a fault has at hand. */
+/** The objects that a fault can use. */
 export interface Stage {
   readonly world: World;
   readonly load: MixedLoad;
   readonly random: () => number;
 }
 
-/** Undoes a fault; undefined where it was over by itself. */
+/** Undoes a fault; undefined if it ends by itself. */
 type Lift = (() => Promise<unknown>) | undefined;
 
 export interface Fault {
-  /** Where it needs disks of its own, or programs of the system, and they are not there, it is left out. */
+  /** The private disks or system programs that it needs; without them the fault is omitted. */
   readonly needs?: 'disks' | 'closing' | 'prlimit';
   /** Milliseconds until it is lifted. */
   readonly lasts: readonly [min: number, max: number];
@@ -31,7 +31,7 @@ const run = promisify(execFile);
 
 const aReplica = ({ world, random }: Stage): Replica => one(random, world.replicas);
 
-/** All ways to the database, or one of them. */
+/** All network paths to the database, or one of them. */
 const someNetworks = ({ world, random }: Stage): readonly TcpProxy[] =>
   random() < 0.6 ? world.networks : [one(random, world.networks)];
 
@@ -41,7 +41,7 @@ const ended = async (stage: Stage, signal: NodeJS.Signals): Promise<Lift> => {
   return () => database.bringBack();
 };
 
-/** Sends a signal to a few of those that serve clients. */
+/** Sends a signal to several client backends. */
 async function endBackends({ world, random }: Stage, signal: NodeJS.Signals, count: number): Promise<Lift> {
   for (let times = 0; times < count; times += 1) {
     const backends = await world.database.backends();
@@ -51,7 +51,7 @@ async function endBackends({ world, random }: Stage, signal: NodeJS.Signals, cou
   return () => world.database.bringBack();
 }
 
-/** The default of every session, those that are open too. */
+/** Makes read-only the default of all sessions, including open ones. */
 const readOnly = async ({ world: { database } }: Stage): Promise<Lift> => {
   const set = async (value: string): Promise<void> => {
     await database.query(`alter system set default_transaction_read_only = ${value}`);
@@ -61,7 +61,7 @@ const readOnly = async ({ world: { database } }: Stage): Promise<Lift> => {
   return () => set('off');
 };
 
-/** A transaction that holds a lock, and does not end; none where the database is away. */
+/** An open transaction that holds a lock; none if the database is unavailable. */
 const holding =
   (statement: (stage: Stage) => string) =>
   (stage: Stage): Promise<Lift> =>
@@ -72,7 +72,7 @@ async function refuse(networks: readonly TcpProxy[]): Promise<() => Promise<unkn
   return () => Promise.all(networks.map((network) => network.open()));
 }
 
-/** The journals take nothing, while nothing else does either. */
+/** Makes the journals unwritable and the database unreachable at the same time. */
 async function withoutJournals(stage: Stage, close: (journal: string) => Promise<Lift>): Promise<Lift> {
   const opened = await Promise.all(stage.world.journals.map(close));
   const open = await refuse(stage.world.networks);
@@ -81,7 +81,7 @@ async function withoutJournals(stage: Stage, close: (journal: string) => Promise
   };
 }
 
-/** Root may write where the mode says that nobody may: a disk that takes nothing is put above it. */
+/** Root ignores file modes: for root a read-only disk is mounted over the folder. */
 async function closeJournal(at: string, hasDisks: boolean): Promise<Lift> {
   if (hasDisks) {
     await mount('-t', 'tmpfs', '-o', 'ro,size=64k', 'closed', at);
@@ -91,7 +91,7 @@ async function closeJournal(at: string, hasDisks: boolean): Promise<Lift> {
   return () => chmod(at, 0o700);
 }
 
-/** One that serves has no descriptor left, or a few. */
+/** A serving process gets no further file descriptors, or only a few. */
 async function withoutDescriptors(stage: Stage): Promise<Lift> {
   const pid = aReplica(stage).worker();
   if (pid === undefined) return undefined;
@@ -105,7 +105,7 @@ async function withoutDescriptors(stage: Stage): Promise<Lift> {
       '--output=SOFT',
     ]);
     await run('prlimit', ['--pid', String(pid), `--nofile=${length + Math.floor(stage.random() * 4)}:`]);
-    // It may have ended meanwhile.
+    // The process may have ended meanwhile.
     return () => run('prlimit', ['--pid', String(pid), `--nofile=${stdout.trim()}:`]).catch(() => undefined);
   } catch {
     return undefined;
@@ -276,7 +276,7 @@ export const faults = {
     lasts: [500, 3000],
     begin: async (stage) => {
       const replica = aReplica(stage);
-      // Hours, as by a wrong time zone, or a year and more, as of a machine that does not know the date yet.
+      // Hours, as with a wrong time zone, or more than a year, as on a machine without the date.
       const hours = stage.random() < 0.7 ? 60 : 20_000;
       await replica.stepClock(Math.round((stage.random() - 0.5) * hours * hour));
       return () => replica.stepClock(0);

@@ -6,15 +6,15 @@ import { randomFrom } from '../../support/seeded.ts';
 import { brokenModels, models, type Owner, owners, type SceneModel, soundModels } from './scene.ts';
 import type { World } from './world.ts';
 
-/** Callers at once, each with one request at a time. */
+/** Concurrent callers, each with one request at a time. */
 const callersAtOnce = 20;
 
-/** Longer than anything that a gateway waits for: whoever has no answer by then has none at all. */
+/** Longer than any timeout of a gateway: a caller without an answer by then will not get one. */
 export const patienceMs = 60_000;
 
-/** One request, and what its caller saw. */
+/** One request, and its outcome for the caller. */
 export interface Sent {
-  /** Empty: the gateway chose it, and its answer did not come. */
+  /** Empty if the gateway chose the id and the answer did not arrive. */
   readonly requestId: string;
   readonly owner: Owner;
   readonly family: LoadFamilyName;
@@ -45,11 +45,11 @@ function draw(random: () => number, broken: number): Asked {
   const family = one(random, familyNames);
   const chosen = random();
   return {
-    // One in ten is left to the gateway, and one in ten is long.
+    // The gateway chooses one in ten, and one in ten is long.
     requestId: chosen < 0.1 ? '' : chosen < 0.2 ? `${randomUUID()}-${'x'.repeat(700)}` : randomUUID(),
     owner: one(random, owners),
     family,
-    // Short ones are most of them.
+    // Most of them are short.
     model:
       random() < broken ? one(random, brokenModels) : (soundModels[Math.floor(3 * random() ** 2)] ?? quick),
     stream: family !== 'embeddings' && random() < 0.6,
@@ -58,18 +58,18 @@ function draw(random: () => number, broken: number): Asked {
 
 export interface MixedLoad {
   readonly sent: readonly Sent[];
-  /** How many answers there were so far. */
+  /** The number of answers so far. */
   readonly answered: () => number;
-  /** What share of the upstream's answers are broken, from now on. */
+  /** Sets the share of broken answers of the upstream from now on. */
   readonly breakAnswers: (share: number) => void;
-  /** Sends one request by itself. */
+  /** Sends a single request. */
   readonly ask: (asked: Asked, replica: number) => Promise<Sent>;
-  /** No more requests; resolves when all have their answers. */
+  /** Sends no more requests; resolves when all have their answers. */
   readonly stop: () => Promise<void>;
   readonly close: () => void;
 }
 
-/** Callers of all families and owners, that send until they are stopped, to whatever replica listens. */
+/** Callers of all families and owners that send to any listening replica until they are stopped. */
 export function mixedLoad({ replicas, keys }: World, seed: number): MixedLoad {
   const load = callers(patienceMs);
   const sent: Sent[] = [];
@@ -103,7 +103,7 @@ export function mixedLoad({ replicas, keys }: World, seed: number): MixedLoad {
       ]);
       const failed = first?.outcome.fate !== 'complete';
       await sleep(10 + random() * (failed ? 100 : 30));
-      // As agents do; of an id that was refused nothing is left.
+      // As agents do; a refused id has no rows.
       if (failed && asked.requestId !== '' && random() < 0.3)
         await ask(asked, Math.floor(random() * replicas.length));
     }

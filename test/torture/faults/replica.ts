@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RunningCommand, startCommand } from '../../e2e/processes.ts';
 import { childrenOf, send } from './database.ts';
 
-/** A start that fails is tried again so soon, as whoever runs replicas does. */
+/** The pause before a failed start is retried, as an orchestrator does. */
 const againMs = 300;
-/** A start that does not come to its end is given up after this long. */
+/** A start that does not complete is aborted after this time. */
 const startMs = 100_000;
 
-/** How a gateway process ended that was told to stop, or that nobody ended. */
+/** How a gateway process ended, after a signal or by itself. */
 export interface Ending {
   readonly replica: number;
   readonly asked: 'SIGTERM' | 'SIGKILL' | undefined;
@@ -21,23 +21,23 @@ export interface Ending {
   readonly milliseconds: number;
 }
 
-/** A gateway that is started again whenever it ends, for as long as it is kept. */
+/** A gateway that is restarted whenever it ends, until it is stopped. */
 export interface Replica {
   readonly number: number;
-  /** Where it listens; undefined while it does not. */
+  /** Its URL; undefined while it does not listen. */
   readonly url: () => string | undefined;
-  /** Its supervisor and the process that serves; none while it does not serve. */
+  /** Its supervisor and its serving process; undefined while it does not serve. */
   readonly supervisor: () => number | undefined;
   readonly worker: () => number | undefined;
-  /** Open file descriptors of the process that serves. */
+  /** Open file descriptors of the serving process. */
   readonly descriptors: () => number;
-  /** SIGTERM; it is started again once it has ended. */
+  /** Sends SIGTERM; it is restarted once it has ended. */
   readonly terminate: () => void;
-  /** SIGHUP: it takes its configuration up again. */
+  /** Sends SIGHUP, so that it reloads its configuration. */
   readonly reload: () => void;
-  /** SIGKILL of the supervisor, or of all of its processes. */
+  /** Sends SIGKILL to the supervisor, or to all of its processes. */
   readonly kill: (what: 'all' | 'supervisor') => void;
-  /** Its wall clock is off by so much, from now on. */
+  /** Sets the error of its wall clock from now on. */
   readonly stepClock: (milliseconds: number) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
@@ -48,10 +48,10 @@ export interface ReplicaOptions {
   readonly configFile: string;
   readonly databaseUrl: string;
   readonly dataDir: string;
-  /** Another copy of the product; this one unless given. */
+  /** The folder of another copy of the product; this one by default. */
   readonly root: string | undefined;
   readonly onEnd: (ending: Ending) => void;
-  /** Each line that it logs, but for those of requests. */
+  /** Called with each line that it logs, except for those of requests. */
   readonly onLine: (line: string) => void;
 }
 
@@ -73,7 +73,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     if (line.includes('"msg":"request"')) return;
     onLine(line);
     if (!line.includes('"msg":"listening"')) return;
-    // Again with each worker that takes the place of one that died.
+    // Repeated for each worker that replaces a dead one.
     const said = JSON.parse(line) as { readonly url: string; readonly pid: number };
     url = said.url;
     worker = said.pid;
@@ -102,7 +102,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     worker = undefined;
     running = undefined;
     const milliseconds = performance.now() - (askedAt > startedAt ? askedAt : startedAt);
-    // One that could not start, because the database is away, says so and ends.
+    // A gateway that could not start without its database is not reported.
     if (served || asked !== undefined) onEnd({ replica: number, asked, code, signal, milliseconds });
   };
   const life = (async () => {
@@ -112,7 +112,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
     }
   })();
   const ask = (signal: 'SIGTERM' | 'SIGKILL'): void => {
-    // The stronger one is what ends it.
+    // The stronger signal is the one that ends it.
     if (asked !== 'SIGKILL') asked = signal;
     askedAt = performance.now();
   };
@@ -151,7 +151,7 @@ export async function keptReplica(options: ReplicaOptions): Promise<Replica> {
 function killAll(command: RunningCommand): void {
   const { pid } = command.child;
   if (pid === undefined) return;
-  // The supervisor first, so that it replaces none.
+  // The supervisor first, so that it replaces no worker.
   const below = childrenOf(pid);
   command.child.kill('SIGKILL');
   for (const each of below) send(each, 'SIGKILL');

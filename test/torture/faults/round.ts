@@ -20,20 +20,20 @@ import { type MixedLoad, mixedLoad, modelNamed, one, type Sent } from './mixed-l
 import type { Owner } from './scene.ts';
 import { allServe, type World } from './world.ts';
 
-/** A call of every owner must succeed on every replica so long after the last fault was lifted. */
+/** Within this time after the last fault, a call of every owner must succeed on every replica. */
 const recoveryMs = 30_000;
-/** So long the first answers may take on a machine that has much else to do. */
+/** The time for the first answers on a busy machine. */
 const warmUpMs = 90_000;
-/** What waits in the journals is settled, and nothing runs in the database, so long after that. */
+/** Within this time after that, the journals must be settled and the database must be idle. */
 const quietMs = 30_000;
 
-/** What a round has seen. */
+/** The result of a round. */
 export interface RoundFigures {
   readonly faults: readonly FaultName[];
   readonly requests: number;
   readonly complete: number;
   readonly rows: number;
-  /** Gateway processes that were killed, and that were told to stop. */
+  /** Gateway processes that were killed, and that were stopped with SIGTERM. */
   readonly kills: number;
   readonly stops: number;
   /** From the last fault's end to the first success of every owner on every replica. */
@@ -46,11 +46,11 @@ export interface RoundPlan {
   /** Answers before the first fault. */
   readonly warmUp: number;
   readonly seed: number;
-  /** No fault lasts longer. */
+  /** The maximum duration of a fault. */
   readonly longestMs: number;
 }
 
-/** A fault or a pair of them, as the seed of the round says. */
+/** One or two faults, chosen by the seed of the round. */
 export function aPlan(seed: number, possible: readonly FaultName[], longestMs: number): RoundPlan {
   const random = randomFrom(seed);
   const first = one(random, possible);
@@ -63,7 +63,7 @@ export function aPlan(seed: number, possible: readonly FaultName[], longestMs: n
   };
 }
 
-/** Load, the faults, their end, recovery, and the books. */
+/** Runs load and faults, ends the faults, waits for recovery, and audits the ledger. */
 export async function playRound(world: World, plan: RoundPlan): Promise<RoundFigures> {
   const random = randomFrom(plan.seed ^ 0x5bd1e995);
   const rowsBefore = await rowCount(world);
@@ -114,7 +114,7 @@ export async function playRound(world: World, plan: RoundPlan): Promise<RoundFig
   };
 }
 
-/** With these alone a gateway that is told to stop can settle everything. */
+/** If only these faults occur, a gateway can settle everything on SIGTERM. */
 const withoutDatabase: ReadonlySet<FaultName> = new Set<FaultName>([
   'a gateway is killed',
   'all gateways are killed',
@@ -136,7 +136,7 @@ async function happen(
   const { begin, lasts }: Fault = faults[name];
   const [min, max] = lasts;
   const lift = await begin(stage);
-  // Most of them are short: long ones say little more, and take their time.
+  // Most faults are short, since long ones take time and find little more.
   const length = min + (max - min) * stage.random() ** 2;
   await sleep(Math.min(longestMs, length));
   await lift?.();
@@ -149,7 +149,7 @@ const rowCount = async ({ database }: World): Promise<number> => {
 
 const plainOwners: readonly Owner[] = ['free', 'hard', 'limited', 'team'];
 
-/** Every replica serves every owner again, without help. */
+/** Waits until every replica serves every owner again, without intervention. */
 async function recovered(world: World, load: MixedLoad): Promise<void> {
   await allServe(world);
   const model = modelNamed('quick');
@@ -173,12 +173,12 @@ async function recovered(world: World, load: MixedLoad): Promise<void> {
   );
 }
 
-/** How many ids are tried again. */
+/** The number of ids that are sent again. */
 const triedAgain = 6;
-/** A claim of a process that died ends some 5 seconds later. */
+/** A claim of a dead process expires after some 5 seconds. */
 const claimMs = 15_000;
 
-/** An id whose request came to nothing may be sent again, and is then accounted once. */
+/** Checks that an id without a ledger row can be sent again, and then gets a complete answer. */
 async function reusable(world: World, load: MixedLoad): Promise<void> {
   const named = load.sent.filter(({ requestId, owner }) => requestId !== '' && owner !== 'tight');
   const byId = Map.groupBy(named, ({ requestId }) => requestId);
@@ -207,7 +207,7 @@ async function reusable(world: World, load: MixedLoad): Promise<void> {
   }
 }
 
-/** Nothing waits in a journal, and no statement of a gateway runs on. */
+/** Waits until the journals are empty and no gateway has an open transaction. */
 async function quiet({ database, journals }: World): Promise<void> {
   let left = '';
   await eventually(async () => {

@@ -1,11 +1,11 @@
 import { aKey } from '../../support/a-key.ts';
 import type { LoadFamilyName } from '../../support/load-families.ts';
 
-/** Whose requests there are. `tight` has a hard budget that ends in the middle of each round. */
+/** The owners of requests. `tight` has a hard budget that is used up in the middle of each round. */
 export const owners = ['free', 'soft', 'hard', 'tight', 'limited', 'team'] as const;
 export type Owner = (typeof owners)[number];
 
-/** What a model's upstream does, and what its whole answer is. */
+/** The behaviour of a model's upstream, and its complete answer. */
 export interface SceneModel {
   readonly id: string;
   readonly chunks: number;
@@ -23,14 +23,14 @@ const one = (
   more: string,
 ): SceneModel => ({ id, chunks, promptTokens, completionTokens, more });
 
-/** These answer. */
+/** Models with complete answers. */
 export const soundModels: readonly SceneModel[] = [
   one('quick', 4, 101, 53, 'latency-ms=5'),
   one('slow', 6, 211, 97, 'latency-ms=40&chunk-delay-ms=15'),
   one('long', 24, 307, 401, 'latency-ms=20&chunk-delay-ms=60'),
 ];
 
-/** These break their answers, each in its way. */
+/** Models with broken answers, each in a different way. */
 export const brokenModels: readonly SceneModel[] = [
   'break=0',
   'break=3',
@@ -55,14 +55,14 @@ export const brokenModels: readonly SceneModel[] = [
 
 export const models = [...soundModels, ...brokenModels];
 
-/** Bytes of each content delta: the length of an answer says whether it is whole. */
+/** Bytes of each content delta: the length of an answer shows whether it is complete. */
 const chunkBytes = 7;
 export const wholeLength = ({ chunks }: SceneModel): number => chunks * chunkBytes;
 
 /** In picodollars per token. */
 const inputPrice = 150_000n;
 const outputPrice = 600_000n;
-/** What the whole answer of a model costs, in picodollars. */
+/** The cost of the complete answer of a model, in picodollars. */
 export const costOf = ({ promptTokens, completionTokens }: SceneModel, family: LoadFamilyName): bigint =>
   BigInt(promptTokens) * inputPrice + (family === 'embeddings' ? 0n : BigInt(completionTokens) * outputPrice);
 
@@ -76,13 +76,13 @@ const directives = ({ chunks, promptTokens, completionTokens, more }: SceneModel
   `usage=last&chunks=${chunks}&chunk-bytes=${chunkBytes}&prompt-tokens=${promptTokens}` +
   `&completion-tokens=${completionTokens}&${more}`;
 
-/** Far more than a run can spend. */
+/** More than a run can spend. */
 const plenty = { cadence: 'daily', amount_10000: 9_000_000_000 };
 
-/** How long a gateway that is told to stop waits for its requests. */
+/** The shutdown grace of the gateways. */
 export const graceSecs = 3;
 
-/** What a request that is refused for its repeated id is told. */
+/** The configured handling of repeated request ids. */
 export type DuplicateIds = 'allow' | 'reject';
 
 /** The configuration of every replica. */

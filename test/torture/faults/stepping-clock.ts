@@ -1,6 +1,7 @@
 /**
- * Loaded into a gateway before anything else (`--import`): its wall clock is off by the milliseconds that the file
- * `TORTURE_CLOCK` holds, as after a step of the system's clock. What is measured (`performance.now`, timers) goes on.
+ * Loaded into a gateway before anything else (`--import`): shifts its wall clock by the milliseconds in the
+ * file `TORTURE_CLOCK`, as after a step of the system clock. Monotonic time (`performance.now`, timers) is
+ * unaffected.
  */
 import { readFileSync } from 'node:fs';
 
@@ -12,7 +13,7 @@ const look = (): void => {
   try {
     offMs = Number(readFileSync(file, 'utf8'));
   } catch {
-    // A process without descriptors keeps the time that it has.
+    // A process without free descriptors keeps its present shift.
   }
 };
 

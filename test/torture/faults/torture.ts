@@ -6,7 +6,7 @@ import { type FaultName, type Fault, faultNames, faults } from './faults.ts';
 import { aPlan, playRound, type RoundFigures, type RoundPlan } from './round.ts';
 import { openWorld, type World } from './world.ts';
 
-/** A world is made anew after so many rounds, with the other way of treating request ids that come again. */
+/** Rounds per world; the next world has the other handling of repeated request ids. */
 const roundsOfWorld = 12;
 
 const longestMs = 16_000;
@@ -14,10 +14,10 @@ const longestMs = 16_000;
 export interface TortureOptions {
   readonly folder: string;
   readonly rounds: number;
-  /** The first round: earlier ones are left out. */
+  /** The first round: earlier ones are skipped. */
   readonly from: number;
   readonly seed: number;
-  /** Faults with this in their names alone. */
+  /** Only faults whose names contain this are used. */
   readonly only: string;
   /** Small disks may be mounted. */
   readonly disks: boolean;
@@ -27,7 +27,7 @@ export interface TortureOptions {
 
 const hasPrlimit = (): boolean => spawnSync('prlimit', ['--version']).status === 0;
 
-/** The faults that can be had here; the others are said to be left out. */
+/** The faults that are possible here; the others are reported as left out. */
 export function possibleFaults(
   disks: boolean,
   only: string,
@@ -52,7 +52,7 @@ export function possibleFaults(
 
 const seedOf = (seed: number, round: number): number => (seed + round * 7919) % 2 ** 31;
 
-/** Plays rounds, and says what fails and what it came to. Returns how many rounds failed. */
+/** Runs rounds, and reports failures and a summary. Returns the number of failed rounds. */
 export async function torture(options: TortureOptions): Promise<number> {
   const { folder, rounds, from, seed, disks, say, only, shouldContinue = () => true } = options;
   const possible = possibleFaults(disks, only, say);
@@ -84,7 +84,7 @@ export async function torture(options: TortureOptions): Promise<number> {
   return played.filter(({ problems }) => problems.length > 0).length + ends.length;
 }
 
-/** The end of gateways that have nothing more to do, and what is wrong with it. */
+/** Ends idle gateways; returns the problems of their shutdown. */
 export async function closed(world: World, say: (line: string) => void): Promise<Problems> {
   world.lines();
   await world.close();
@@ -93,7 +93,7 @@ export async function closed(world: World, say: (line: string) => void): Promise
   return problems;
 }
 
-/** The round, and `gateway ledger verify` after it. */
+/** Runs a round, and `gateway ledger verify` after it. */
 export async function audited(world: World, plan: RoundPlan): Promise<RoundFigures> {
   const figures = await playRound(world, plan);
   const { code, out, err } = await runCommand(['ledger', 'verify'], world);
@@ -102,7 +102,7 @@ export async function audited(world: World, plan: RoundPlan): Promise<RoundFigur
     : { ...figures, problems: [...figures.problems, `ledger verify ended with ${code}: ${out}${err}`] };
 }
 
-/** Problems of a round that are told: the first ones say what it is. */
+/** The number of problems of a round that are printed: the first ones are sufficient. */
 const toldProblems = 12;
 
 export function lineOf(round: number, figures: RoundFigures, again: string): string {

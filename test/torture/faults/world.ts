@@ -12,10 +12,10 @@ import { type DuplicateIds, type Keys, sceneConfig, someKeys } from './scene.ts'
 
 const run = promisify(execFile);
 
-/** How many gateways there are. */
+/** The number of gateways. */
 export const replicaCount = 4;
 
-/** Four starts at once, on a busy machine. */
+/** The time for four concurrent starts on a busy machine. */
 const startMs = 180_000;
 
 /** Everything that a round can break. */
@@ -26,25 +26,25 @@ export interface World {
   readonly duplicates: DuplicateIds;
   readonly database: TortureDatabase;
   readonly replicas: readonly Replica[];
-  /** The way of each replica to the database. */
+  /** The network path of each replica to the database. */
   readonly networks: readonly TcpProxy[];
-  /** The folders that replicas keep their journals in, each of two replicas. */
+  /** The journal folders, each shared by two replicas. */
   readonly journals: readonly string[];
   readonly upstream: TortureUpstream;
-  /** Disks of its own are beneath the database and the journals, for they can be filled and closed. */
+  /** Database and journals are on private disks, which can be filled and closed. */
   readonly hasDisks: boolean;
-  /** Ends of gateways since it was asked for the last time. */
+  /** Ends of gateways since the last call. */
   readonly endings: () => readonly Ending[];
-  /** What gateways logged, but for requests, since it was asked for the last time. */
+  /** Log lines of gateways since the last call, except for those of requests. */
   readonly lines: () => readonly string[];
   readonly close: () => Promise<void>;
 }
 
-/** A simulated upstream that can be away, at an address that stays. */
+/** A simulated upstream that can be unavailable, at a constant address. */
 export interface TortureUpstream {
   readonly url: string;
   readonly requests: () => number;
-  /** Every connection is reset, and new ones are refused. Returns what brings it back. */
+  /** Resets every connection, and refuses new ones. Returns a function that restores it. */
   readonly end: () => Promise<() => Promise<void>>;
   readonly close: () => Promise<void>;
 }
@@ -52,9 +52,9 @@ export interface TortureUpstream {
 export interface WorldOptions {
   readonly folder: string;
   readonly duplicates: DuplicateIds;
-  /** Small disks are mounted: root may, in a mount namespace that goes with this process. */
+  /** Mounts small disks, which root may do, in a mount namespace that ends with this process. */
   readonly disks: boolean;
-  /** The root of an earlier copy of the product: half of the replicas are of it, and it makes the schema at first. */
+  /** The root of an earlier copy of the product, which creates the schema and runs half of the replicas. */
   readonly earlier?: string;
 }
 
@@ -121,7 +121,7 @@ export async function openWorld({ folder, duplicates, disks, earlier }: WorldOpt
   const replicas: Replica[] = [];
   for (const [number, network] of networks.entries()) {
     replicas.push(await start(number, network));
-    // Those of the earlier copy have served before the others bring the schema to theirs.
+    // The replicas of the earlier copy serve before the others migrate the schema.
     if (earlier !== undefined && number === replicaCount / 2 - 1) await allServe({ replicas });
   }
   const world: World = {
@@ -150,7 +150,7 @@ export async function openWorld({ folder, duplicates, disks, earlier }: WorldOpt
       await Promise.all(networks.map((network) => network.close()));
       await database.stop();
       await upstream.close();
-      // What cannot be let go of goes with the namespace.
+      // What cannot be unmounted ends with the namespace.
       if (disks) for (const at of [...journals, databaseDir]) await unmount(at).catch(() => undefined);
     },
   };
@@ -166,7 +166,7 @@ export async function openWorld({ folder, duplicates, disks, earlier }: WorldOpt
 export const allServe = ({ replicas }: Pick<World, 'replicas'>): Promise<true> =>
   eventually(() => (replicas.every((replica) => replica.url() !== undefined) ? true : undefined), startMs);
 
-/** The clock of money runs beside the system's by what `torture_clock` says. */
+/** Shifts `gateway_now` from the system clock by the value in `torture_clock`. */
 async function ownClock({ query }: TortureDatabase): Promise<void> {
   await query('create table torture_clock (shift interval not null)');
   await query("insert into torture_clock values ('0')");
