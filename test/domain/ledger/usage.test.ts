@@ -95,6 +95,7 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     const counted = (told: JsonObject) => Object.values(generationUsage(told) ?? {});
     expect(counted(usage(128))).toEqual([123, 5, 128]);
     expect(counted(usage(108, { cache_creation_input_tokens: null }))).toEqual([103, 5, 108]);
+    expect(counted(usage(28, { cache_read_input_tokens: null }))).toEqual([23, 5, 28]);
     // The prompt includes the cache tokens already, or the total includes something else.
     for (const total of [8, 127, 129, 1]) expect(counted(usage(total))).toEqual([3, 5, total]);
     expect(counted(usage(null))).toEqual([3, 5, 8]);

@@ -156,9 +156,24 @@ describe('a refusal by rate limits', () => {
       retryAfterSecs: 1,
       rateLimit: { subjectKind: 'api_key', measure: 'in_flight' },
     });
-    expect(rateLimited(fullOf(inFlight, requests), at)).toMatchObject({
-      message: 'Rate limit reached: this API key has 60 requests a minute; try again in 12 s.',
-      retryAfterSecs: 12,
+    for (const full of [fullOf(inFlight, requests), fullOf(requests, inFlight)])
+      expect(rateLimited(full, at)).toMatchObject({
+        message: 'Rate limit reached: this API key has 60 requests a minute; try again in 12 s.',
+        retryAfterSecs: 12,
+      });
+  });
+
+  it.each([
+    ['api_key', 'this API key'],
+    ['user', 'the user of this API key'],
+    ['team', 'the team of this API key'],
+    ['model', 'the model `fast`'],
+  ] as const)('by a limit of kind %s names %s', (kind, named) => {
+    const limit = { subject: { kind, id: 'fast' }, terms: { ...noTerms, tokens: 7 } };
+    const full = { standing: unusedStanding(limit, at), measure: 'tokens' } as const;
+    expect(rateLimited(fullOf(full), at)).toMatchObject({
+      message: `Rate limit reached: ${named} has 7 tokens a minute; try again in 12 s.`,
+      rateLimit: { subjectKind: kind, measure: 'tokens' },
     });
   });
 

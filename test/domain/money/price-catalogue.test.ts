@@ -1,6 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { type CatalogueEntry, priceCatalogue } from '../../../domain/money/price-catalogue.ts';
+import { fromAmount10000, pricePerToken } from '../../../domain/money/money.ts';
+import {
+  type CatalogueEntry,
+  perMillionTokens,
+  priceCatalogue,
+} from '../../../domain/money/price-catalogue.ts';
+import { anAmount10000 } from '../../support/arbitraries/money.ts';
 
 const anEntry = (over: Partial<CatalogueEntry> = {}): CatalogueEntry => ({
   pricingProviderId: 'openai',
@@ -104,14 +110,29 @@ describe('overrides', () => {
     expect(catalogue.priceOf('openai', 'gpt-4o', now)).toMatchObject({ input: 2_500_000n });
   });
 
-  it('add pairs that are not bundled', () => {
-    const catalogue = priceCatalogue(bundled, [anEntry({ upstreamModel: 'my-model' })]);
+  it('add pairs that are not bundled, also of a provider without bundled prices', () => {
+    const catalogue = priceCatalogue(bundled, [
+      anEntry({ upstreamModel: 'my-model' }),
+      anEntry({ pricingProviderId: 'my-provider' }),
+    ]);
     expect(catalogue.priceOf('openai', 'my-model', now)).toMatchObject({ input: 150_000n });
+    expect(catalogue.priceOf('my-provider', 'gpt-4o-mini', now)).toMatchObject({ input: 150_000n });
   });
 
   it('hide the bundled price of their pair even before their effective date', () => {
     const catalogue = priceCatalogue(bundled, [anEntry({ effectiveFrom: '2027-01-01T00:00:00Z' })]);
     expect(catalogue.priceOf('openai', 'gpt-4o-mini', now)).toBeUndefined();
+  });
+});
+
+describe('the price of a million tokens', () => {
+  it('is always the price from which the price of one token was read', () => {
+    fc.assert(
+      fc.property(anAmount10000, (amount) => {
+        const usdPerMillion = `${amount / 10_000n}.${String(amount % 10_000n).padStart(4, '0')}`;
+        expect(perMillionTokens(pricePerToken(usdPerMillion)!)).toBe(fromAmount10000(amount));
+      }),
+    );
   });
 });
 
