@@ -162,13 +162,22 @@ describe('the release of holds and claims', () => {
     expect(await query('select from request_claims')).toEqual([]);
   });
 
-  it('is remembered for 10,000 requests; claims of further ones remain', async () => {
-    const { process } = aProcess(pool);
-    const ids = Array.from({ length: 10_001 }, () => randomUUID());
+  it('is remembered for 10,000 requests; claims of further ones are left to expire', async () => {
+    const { process, ledger } = aProcess(pool);
+    const ids = Array.from({ length: 10_000 }, () => randomUUID());
     await claimed(ids);
-    for (const id of ids) process.release(id);
-    await process.beat();
-    expect(await query('select request_log_id as id from request_claims')).toEqual([{ id: ids.at(-1) }]);
+    const [caller, requestId] = [await aUser(query), randomUUID()];
+    const claim = () => anAsk(caller, { requestId, claim: true });
+    const last = claim();
+    expect((await admitted(ledger, last)).claimed).toBe(true);
+    for (const id of [...ids, last.requestLogId]) process.release(id);
+    for (const _ of [1, 2]) await process.beat();
+    expect(await query('select request_log_id as id from request_claims')).toEqual([
+      { id: last.requestLogId },
+    ]);
+    expect((await admitted(ledger, claim())).claimed).toBe(false);
+    await query('update request_claims set expires_at = gateway_now()');
+    expect((await admitted(ledger, claim())).claimed).toBe(true);
   });
 });
 

@@ -21,27 +21,36 @@ const logRow = async (requestLogId: string) =>
   (await query('select * from request_logs where request_log_id = $1', [requestLogId]))[0];
 
 describe('log rows', () => {
-  it('are written with the ledger row, and have its time', async () => {
-    const user = await aUser(query);
-    const record = aRecord(user, 5n);
-    await settle(record);
-    const [row, log] = [
-      await ledgerRow(record.charge.requestLogId),
-      await logRow(record.charge.requestLogId),
-    ];
-    expect(log).toMatchObject({
-      request_id: record.charge.requestId,
-      api_key_id: user.apiKeyId,
-      user_id: userIdOf(user),
-      model_key: 'fast',
-      status_code: 200,
-      error_code: null,
-      latency_ms: 7,
-      prompt_tokens: '1',
-      has_payload: false,
-      occurred_at: row?.['occurred_at'],
-    });
-  });
+  it.each([1, 2])(
+    'are written in the transaction of the ledger row, and have its time: %i at once',
+    async (n) => {
+      const user = await aUser(query);
+      const record = aRecord(user, 5n);
+      await settle(record, ...Array.from({ length: n - 1 }, () => aRecord(user, 5n)));
+      const [row, log] = [
+        await ledgerRow(record.charge.requestLogId),
+        await logRow(record.charge.requestLogId),
+      ];
+      expect(log).toMatchObject({
+        request_id: record.charge.requestId,
+        api_key_id: user.apiKeyId,
+        user_id: userIdOf(user),
+        model_key: 'fast',
+        status_code: 200,
+        error_code: null,
+        latency_ms: 7,
+        prompt_tokens: '1',
+        has_payload: false,
+        occurred_at: row?.['occurred_at'],
+      });
+      const transactionIn = (table: string) =>
+        query(`select xmin::text from ${table} where request_log_id = $1 and ownership_scope_key = $2`, [
+          record.charge.requestLogId,
+          scopeOf(user),
+        ]);
+      expect(await transactionIn('request_logs')).toEqual(await transactionIn('usage_cost_events'));
+    },
+  );
 
   it('record that a request was blocked, with the cost, or was a duplicate', async () => {
     const user = await aUser(query, { amount: 1n });

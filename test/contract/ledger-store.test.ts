@@ -121,7 +121,7 @@ describe('admission', () => {
 });
 
 describe('settlement', () => {
-  it('records the exact cost and the prices used in the row, and the cost in the total of the database day', async () => {
+  it('records the exact cost, the prices used and the database time in the row, and the cost in the total of that day', async () => {
     const user = await aUser(query);
     const charge = aCharge(user, {
       pricingStatus: 'priced',
@@ -153,6 +153,7 @@ describe('settlement', () => {
       output_picousd_per_token: '7',
       pricing_source: 'somewhere',
       cost_picousd: (9_007_199_254_740_991n * 999_999_999_999_999_999n + 21n).toString(),
+      occurred_at: new Date('2028-06-30T23:59:59.999Z'),
     });
     const days = await query(
       `select day::text, counted_picousd from usage_daily_totals where ownership_scope_key = $1`,
@@ -392,14 +393,23 @@ describe('settlement', () => {
     });
   });
 
-  it('opens a new window with a new day, and keeps the spend of the old one', async () => {
-    const user = await aUser(query, { amount: 2n, cadence: 'daily' });
+  it('opens a new window with a new day, and leaves the spend of the old one unchanged', async () => {
+    const user = await aUser(query, { amount: 3n, cadence: 'daily' });
+    const budget = async () => (await admitted(ledger(), anAsk(user))).budget;
     await clock.standAt('2028-12-31T23:59:59.999999Z');
-    expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+    expect(await settle(aRecord(user, 3n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+    const old = await budget();
+    expect(old).toMatchObject({ window: { until: new Date('2029-01-01T00:00:00Z') }, spent: 3n * unit });
     await clock.standAt('2029-01-01T00:00:00Z');
-    expect(await settle(aRecord(user, 2n * unit), aRecord(user, unit))).toEqual(['recorded', 'blocked']);
+    expect(await settle(aRecord(user, 2n * unit), aRecord(user, 2n * unit))).toEqual(['recorded', 'blocked']);
+    expect(await budget()).toMatchObject({
+      window: { from: new Date('2029-01-01T00:00:00Z'), until: new Date('2029-01-02T00:00:00Z') },
+      spent: 2n * unit,
+    });
+    await clock.standAt('2028-12-31T23:59:59.999999Z');
+    expect(await budget()).toEqual(old);
     await clock.run();
-    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 4n * unit, days: 4n * unit });
+    expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 5n * unit, days: 5n * unit });
   });
 
   it('returns every verdict of more records than one batch holds', async () => {

@@ -83,16 +83,31 @@ describe('records of MCP tool calls', () => {
     expect(left).toEqual([{ age: 8 }, { age: 10 }]);
   });
 
-  it('do not block the creation of request log partitions during their purge', async () => {
-    const made = await purgeUnderLock(
+  it('are deleted while request log partitions are created: neither waits for the other', async () => {
+    await query('truncate mcp_tool_invocations');
+    await add(purgeBatchRows + 1, 8);
+    const makeIn = (year: number) =>
+      `select gateway_make_log_partitions('${year}-01-01T00:00:00Z', '${year}-01-01T00:00:00Z') as made`;
+    const counts = await purgeUnderLock(
       database.url(),
-      async () =>
-        query<{ made: number }>(
-          `select gateway_make_log_partitions('2031-01-01T00:00:00Z', '2031-01-01T00:00:00Z') as made`,
-        ),
+      async (rows) => {
+        const deleting = await holder(database.url());
+        await deleting.query(`select gateway_purge_invocations(gateway_now() - interval '7 days', 1)`);
+        const [made] = await query<{ made: number }>(makeIn(2031));
+        await deleting.commit();
+        const making = await holder(database.url());
+        await making.query(makeIn(2032));
+        let deleted = 0;
+        for await (const batch of rows.deleteBefore(await rows.now())) deleted += batch.rows;
+        await making.commit();
+        return { made: made?.made, deleted };
+      },
       undefined,
       invocationRecords,
     );
-    expect(made?.[0]?.made).toBeGreaterThan(0);
+    expect(counts).toEqual({ made: 4, deleted: purgeBatchRows });
+    const partitions = `select from pg_class where relname ~ '^request_log.*_203[12]_01$' and relkind = 'r'`;
+    expect(await query(partitions)).toHaveLength(8);
+    expect(await query('select from mcp_tool_invocations')).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ describe('a list of more objects than are counted', () => {
   it.each([
     ['', undefined],
     [', of a filter', 'part'],
-  ])('has complete pages around and beyond the limit of the count%s', async (_, name) => {
+  ])('has all pages, up to the limit of the count and beyond it%s', async (_, name) => {
     await query('truncate teams cascade');
     // Three rows each have the same instant.
     await query(
@@ -25,13 +25,12 @@ describe('a list of more objects than are counted', () => {
     );
     const pool = await openPool(database.url(), 2);
     const found: string[] = [];
-    for (const page of [49, 50, 51, 52, 53, 54, 55, 56]) {
+    for (let page = 1; page <= 56; page += 1) {
       const listed = await teamsStore(pool).page({ name, active: undefined }, { page, pageSize: 200 });
       expect(listed).toMatchObject({ total: 10_000, totalIsLowerBound: true });
       found.push(...listed.items.map(({ teamId }) => teamId));
     }
     await pool.end();
-    expect(found.length).toBe(wanted.length - 9600);
-    expect(found).toEqual(wanted.slice(9600).map(({ team_id: id }) => id));
+    expect(found).toEqual(wanted.map(({ team_id: id }) => id));
   });
 });

@@ -3,9 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { DatabasePool } from 'slonik';
+import { reportHarnessUsage } from '../../application/reports/report-harness-usage.ts';
+import { reportLeaderboard } from '../../application/reports/report-leaderboard.ts';
+import { reportSpend } from '../../application/reports/report-spend.ts';
 import { makeLogPartitions } from '../../infrastructure/postgres/log-partitions.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { agedRequestLogs } from '../../infrastructure/postgres/purge-store.ts';
+import { reportStore } from '../../infrastructure/postgres/report-store.ts';
+import { testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { timed } from '../support/undisturbed.ts';
@@ -237,7 +242,7 @@ describe('a purge of days', () => {
     expect(await query('select gateway_purge_detached_logs() as deleted')).toEqual([{ deleted: '0' }]);
   });
 
-  it('lets settlements and queries of request logs continue while days are dropped', async () => {
+  it('lets settlements and reports continue while days are dropped', async () => {
     const user = await aUser(query);
     await fill(
       query,
@@ -246,6 +251,8 @@ describe('a purge of days', () => {
       idBefore(0),
     );
     const before = await idsIn(query, 'usage_cost_events');
+    const reading = await openPool(database.url(), 1);
+    const reports = reportStore(reading, testDistribution());
     const under = { way: true };
     const purging = purge().finally(() => (under.way = false));
     const times: number[] = [];
@@ -253,14 +260,18 @@ describe('a purge of days', () => {
       const { value, ms } = await timed(async () => {
         const verdicts = await settleTogether(ledgers[0]!, [aRecord(user, 1n)]);
         await query('select count(*) from request_logs where occurred_at > now()');
+        await reportHarnessUsage(reports)('7d');
+        await reportLeaderboard(reports)('7d');
+        await reportSpend(reports)({ days: 7, ownerKind: 'all' });
         return verdicts;
       });
       expect(value).toEqual(['recorded']);
       times.push(ms);
     }
     await purging;
+    await reading.end();
     expect(await idsIn(query, 'usage_cost_events')).toHaveLength(before.length + times.length);
-    // One settlement may be delayed by a pause of the server itself.
+    // One turn may be delayed by a pause of the server itself.
     expect(times.filter((ms) => ms > 1000).length).toBeLessThanOrEqual(1);
     expect((await partitionsOf('request_logs')).filter((day) => day < '2031_05_17')).toEqual([]);
     expect(await rollupDifferences(query)).toEqual([]);

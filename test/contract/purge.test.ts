@@ -268,7 +268,23 @@ describe('the purge of request logs', () => {
     expect(await rollupDifferences(query)).toEqual([]);
   });
 
-  it('deletes other rows than a concurrent purge, and can commit if that one is rolled back', async () => {
+  it.each([
+    ['commits first', [0, 1]],
+    ['commits last', [1, 0]],
+  ] as const)('shares the rows with a concurrent purge, which %s', async (_, order) => {
+    await fill(
+      query,
+      hoursAgo(72),
+      Array.from({ length: 4 }, (_row, index) => ({ ...row, offset: index - 9 })),
+    );
+    const purges = [await openPurge('-infinity', 2), await openPurge('-infinity', 2)];
+    expect(purges.map(({ rows }) => rows)).toMatchObject([[{ deleted: '2' }], [{ deleted: '2' }]]);
+    for (const index of order) await purges[index]?.commit();
+    for (const table of logTables) expect(await idsIn(query, table)).toEqual([]);
+    expect(await rollupDifferences(query)).toEqual([]);
+  });
+
+  it('can commit if a concurrent purge is rolled back, whose rows remain', async () => {
     await fill(
       query,
       hoursAgo(72),

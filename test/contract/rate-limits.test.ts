@@ -13,9 +13,19 @@ import {
   unusedStanding,
   withTokens,
 } from '../../domain/limits/rate-limit.ts';
-import { admitted, aTeam, aUser, holder, openLedger, settleTogether, untilWaiting } from './ledger-bench.ts';
+import {
+  admitted,
+  aRecord,
+  aTeam,
+  aUser,
+  holder,
+  openLedger,
+  settleTogether,
+  untilWaiting,
+} from './ledger-bench.ts';
 import { ledgerScene } from './ledger-scene.ts';
 import { aLimit, askTogether, endOf, limitedAsk, setLimit, takenOf, wordsOf } from './limits-bench.ts';
+import { everythingElse } from './purge-rows.ts';
 
 const { query, ledgers, clock, ledger, databaseUrl } = ledgerScene();
 const minute = (at: string): Promise<void> => clock.standAt(`2028-06-01T12:${at}Z`);
@@ -150,19 +160,30 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('returns the budget, the claim and `alreadyAccounted` with the verdict on the limits', async () => {
-    const user = await aUser(query, { amount: 3n });
+  it('returns the budget, the claim and `alreadyAccounted` as without limits', async () => {
+    await minute('09:00');
     const limit = await aLimit(query, { requests: 9 });
     const requestId = randomUUID();
-    const ask = limitedAsk(user, [limit], { requestId, callerChoseRequestId: true, claim: true });
-    expect(await admitted(ledger(), ask)).toMatchObject({
-      alreadyAccounted: false,
-      claimed: true,
-      budget: { spent: 0n },
-      limits: { kind: 'admitted' },
-    });
-    const second = limitedAsk(user, [limit], { requestId, callerChoseRequestId: true, claim: true });
-    expect(await admitted(ledger(), second)).toMatchObject({ claimed: false });
+    const over = { requestId, callerChoseRequestId: true, claim: true };
+    const admissionsOf = async (limits: readonly RateLimit[]) => {
+      const user = await aUser(query, { amount: 3n });
+      const ask = async () => {
+        const { limits: verdict, ...rest } = await admitted(ledger(), limitedAsk(user, limits, over));
+        expect(verdict?.kind).toBe(limits.length > 0 ? 'admitted' : undefined);
+        return rest;
+      };
+      const [first, second] = [await ask(), await ask()];
+      await settleTogether(ledger(), [aRecord(user, 7n, { requestId })]);
+      return [first, second, await ask()];
+    };
+    const without = await admissionsOf([]);
+    expect(await admissionsOf([limit])).toEqual(without);
+    expect(without).toMatchObject([
+      { alreadyAccounted: false, claimed: true, budget: { spent: 0n } },
+      { alreadyAccounted: false, claimed: false, budget: { spent: 0n } },
+      { alreadyAccounted: true, budget: { spent: 7n } },
+    ]);
+    await clock.run();
   });
 
   it('does not delay requests without limits while the lock of a limit is held', async () => {
@@ -218,17 +239,19 @@ describe('admission under rate limits', () => {
     await clock.run();
   });
 
-  it('does not write the row of the limit for rejected requests', async () => {
+  it('writes nothing for rejected requests without a claim: no row of the database changes', async () => {
     await minute('55:00');
-    const user = await aUser(query);
-    const limit = await aLimit(query, { requests: 1 });
-    const ask = () => askTogether(ledger(), [limitedAsk(user, [limit])]);
+    const user = await aUser(query, { amount: 3n });
+    const limits = [await aLimit(query, { requests: 1 }), await aLimit(query, { requests: 9, inFlight: 9 })];
+    const ask = () => askTogether(ledger(), [limitedAsk(user, limits, { callerChoseRequestId: true })]);
     const version = () =>
-      query('select xmin::text from rate_limit_windows where subject = $1', [`api_key:${limit.subject.id}`]);
+      query('select subject, xmin::text from rate_limit_windows where subject = any ($1) order by 1', [
+        limits.map(({ subject }) => `api_key:${subject.id}`),
+      ]);
     expect(await ask()).toEqual(['admitted']);
-    const before = await version();
+    const before = [await version(), await everythingElse(query)];
     expect(await ask()).toEqual(['api_key requests']);
-    expect(await version()).toEqual(before);
+    expect([await version(), await everythingElse(query)]).toEqual(before);
     await clock.run();
   });
 

@@ -81,10 +81,14 @@ export function describeLedger(
       },
     );
 
-    it('returns the same budget spend for a team and its service accounts', async () => {
-      const [team, serviceAccount] = await aTeam({ amount: 9n });
+    it('returns the budget and the spend of the team for its service accounts', async () => {
+      const [team, serviceAccount] = await aTeam({ amount: 9n, cadence: 'weekly' });
       await settle(aRecord(team, 1n), aRecord(serviceAccount, 2n));
-      expect([await spentBy(team), await spentBy(serviceAccount)]).toEqual([3n, 3n]);
+      for (const caller of [team, serviceAccount])
+        expect((await admitted(ledger(), anAsk(caller))).budget).toMatchObject({
+          terms: { cadence: 'weekly', amount: 9n * unit, hardLimit: true },
+          spent: 3n,
+        });
     });
 
     it('recognises an accounted request id only in the same scope, and only if the caller chose it', async () => {
@@ -223,14 +227,19 @@ export function describeLedger(
       ]);
     });
 
-    it('does not block a record without a price or usage, even under a full hard budget', async () => {
-      const user = await aUser({ amount: 0n });
+    it('neither counts nor blocks a record without a price or usage, even under a full hard budget', async () => {
+      const user = await aUser({ amount: 1n });
       const missing = { pricingStatus: 'usage_missing' } as const;
-      expect(await settle(aRecord(user, unpriced), aRecord(user, missing), aRecord(user, 1n))).toEqual([
+      const free = () => [aRecord(user, unpriced), aRecord(user, missing)];
+      expect(await settle(...free(), aRecord(user, unit), ...free(), aRecord(user, 1n))).toEqual([
+        'recorded',
+        'recorded',
+        'recorded',
         'recorded',
         'recorded',
         'blocked',
       ]);
+      expect(await spentBy(user)).toBe(unit);
     });
 
     it('returns the budget, its window and the database time with a blocked cost', async () => {
