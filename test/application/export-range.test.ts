@@ -276,6 +276,8 @@ describe('an export', () => {
       (at.rows.get('2026-11-01') ?? []).map((row) => ({ ...row, cost: 1n })),
     );
     expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 5, cost: 5n });
+    expect(at.objects.get(key('2026-11-01', 'manifest.json'))).toMatch(/"cost_picousd": ?"?5\b/);
+    expect(at.readBack('2026-11-01')).toHaveLength(5);
   });
 
   it('never replaces a day of the ledger with fewer rows', async () => {
@@ -304,8 +306,10 @@ describe('an export of request logs', () => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'a', 'bb', 'ccc');
     await at.run();
+    const before = new Map(at.objects);
     at.rows.set('2026-11-01', (at.rows.get('2026-11-01') ?? []).slice(0, 2));
     expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+    expect(at.objects).toEqual(before);
   });
 
   it('never loses an exported row of a day when a purge begins at any time', () =>
@@ -342,6 +346,7 @@ describe('an export of request logs', () => {
     await at.run();
     at.add('2026-11-01', 'a');
     expect((await at.run()).told[0]).toMatchObject({ state: 'written', rows: 1 });
+    expect(at.readBack('2026-11-01')).toEqual(['a']);
   });
 
   it('adds late rows to a day of which no row is purged', async () => {

@@ -163,7 +163,7 @@ describe('before the settlement is committed', () => {
   });
 });
 
-describe('nothing is sent upstream, and the ledger is not called', () => {
+describe('nothing is sent upstream, admitted or charged, and the refusal is logged', () => {
   it.each<[string, PipelineOptions]>([
     ['for a body that could not be received', { request: { body: E.left(invalidRequest('Too slow.')) } }],
     ['for a body that is not JSON', { request: { body: E.right('{') } }],
@@ -175,9 +175,10 @@ describe('nothing is sent upstream, and the ledger is not called', () => {
       { script: { ...says(answer), refusal: invalidRequest('n') } },
     ],
   ])('%s', async (_, options) => {
-    const { told } = await new Pipeline(options).serve();
+    const { told, ledger } = await new Pipeline(options).serve();
     expect(told).not.toContain('admission asked');
     expect(told).not.toContain('sent upstream');
+    expect([ledger.rows, ledger.logs.length]).toEqual([[], 1]);
     expect(told.at(-1)).toBe('caller: refused');
   });
 });

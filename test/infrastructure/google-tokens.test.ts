@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { googleAccessTokens, googleIdTokens } from '../../infrastructure/providers/auth/google-tokens.ts';
+import { maxTokenBytes } from '../../infrastructure/providers/auth/token-service.ts';
 import type {
   Authenticator,
   OutboundRequest,
@@ -358,6 +359,23 @@ describe('a service-account file', () => {
     expect(await send(tokens)).toMatch(/the token service could not be asked/);
     deep.close();
   });
+
+  it.each([
+    ['access token', (auth: FileAuth) => googleAccessTokens(auth, context)],
+    ['ID token', (auth: FileAuth) => googleIdTokens({ ...auth, audience, header: 'authorization' }, context)],
+  ])(
+    'no more of a response of a token service is read than the limit for a token: %s',
+    async (_, tokensOf) => {
+      const token = `ya29.${Buffer.from('{"exp":9999999999}').toString('base64url')}.x`;
+      const body = JSON.stringify({ access_token: token, id_token: token, expires_in: 3600 });
+      const sentFor = (bytes: number) => {
+        fakes.mood = { refusal: { status: 200, body: body.padEnd(bytes) } };
+        return send(tokensOf({ mode: 'service_account', credentialsPath: file }));
+      };
+      expect(await sentFor(maxTokenBytes)).toMatchObject({ headers: { authorization: `Bearer ${token}` } });
+      expect(await sentFor(maxTokenBytes + 1)).toMatch(/the token service could not be asked/);
+    },
+  );
 
   it('an endless response of a token service is aborted before 64 MiB are sent', async () => {
     let sent = 0;

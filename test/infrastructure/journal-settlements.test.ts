@@ -1,10 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { dispatchAlerts } from '../../application/budgets/dispatch-alerts.ts';
 import type { SettlementRecord } from '../../application/ports/ledger.ts';
+import type { Mailer } from '../../application/ports/mailer.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
 import { localJournal } from '../../infrastructure/journal/journal.ts';
 import type { RecoveredFile } from '../../infrastructure/journal/recovery.ts';
+import { alertQueue } from '../../infrastructure/postgres/alerts-store.ts';
 import { oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import {
@@ -28,6 +32,7 @@ import {
 } from '../contract/ledger-bench.ts';
 import { aLimit, askTogether, endOf, limitedAsk, takenOf } from '../contract/limits-bench.ts';
 import { tcpProxy, type TcpProxy } from '../contract/tcp-proxy.ts';
+import { testDistribution } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
 import { makeTestFolder } from '../support/test-server.ts';
@@ -310,7 +315,7 @@ describe('a settlement for which the database was unavailable', () => {
     ]);
   });
 
-  it('closes the window of the budget that blocks it, and its alerts are queued for delivery', async () => {
+  it('closes the window of the budget that blocks it, and its alerts are mailed', async () => {
     const folder = await makeTestFolder('journal');
     const { ledger, close } = await cutOff(folder);
     const [blocked, alerted] = [await aUser(query), await aUser(query, { amount: 10n, hard: false })];
@@ -324,11 +329,30 @@ describe('a settlement for which the database was unavailable', () => {
       [scopeOf(blocked)],
     );
     expect(window).toEqual({ window_start: new Date('2028-05-01T00:00:00Z') });
-    const [mail] = await query(
-      'select delivery_status from budget_alert_deliveries where ownership_scope_key = $1',
-      [scopeOf(alerted)],
-    );
-    expect(mail).toEqual({ delivery_status: 'pending' });
+    const mails: string[] = [];
+    const mailer: Mailer = {
+      send: async (to, { subject }) => {
+        mails.push(`${to}: ${subject}`);
+        return E.right(undefined);
+      },
+    };
+    await dispatchAlerts({
+      queue: alertQueue(ledgers[0]!.pool, testDistribution()),
+      mailer,
+      whereToLook: () => undefined,
+      telemetry: { sent: () => undefined, failed: () => undefined },
+    })(25, always);
+    const [user] = await query<{ email: string }>('select email from users where user_id = $1', [
+      userIdOf(alerted),
+    ]);
+    expect(mails).toEqual([
+      expect.stringMatching(new RegExp(`^${user?.email}: Budget alert: .* has 0\\.0001 of `)),
+    ]);
+    expect(
+      await query('select delivery_status from budget_alert_deliveries where ownership_scope_key = $1', [
+        scopeOf(alerted),
+      ]),
+    ).toEqual([{ delivery_status: 'sent' }]);
   });
 
   it('that a first replay blocked is checked again by the next one, and its log row has the new outcome', async () => {

@@ -43,12 +43,16 @@ describe('a credential that a reload removed', () => {
     expect(live.policy().redactionSource.credentials).toContain('token-of-monday');
   });
 
-  it('stays redacted after further reloads and 1000 tokens that providers obtained', async () => {
+  it('stays redacted after further reloads and 1000 tokens that providers obtained, of which 256 are redacted', async () => {
     const live = await begun('token-of-monday');
     for (const day of ['tuesday', 'wednesday', 'monday', 'thursday']) await rotated(live, `token-of-${day}`);
     for (let hour = 0; hour < 1000; hour += 1) live.conceal(`obtained-in-hour-${hour}`);
     for (const day of ['monday', 'tuesday', 'wednesday', 'thursday'])
       expect(told(live, `token-of-${day}`)).toBe('wrong key: [REDACTED]');
+    for (let hour = 0; hour < 1000; hour += 1) {
+      const token = `obtained-in-hour-${hour}`;
+      expect(told(live, token)).toBe(`wrong key: ${hour < 1000 - 256 ? token : '[REDACTED]'}`);
+    }
   });
 });
 

@@ -82,24 +82,28 @@ describe('a call of a tool', () => {
     });
   });
 
-  it('is counted under a bounded number of labels, whatever methods callers send', () => {
+  it('is counted and timed under a bounded number of labels, whatever methods callers send', () => {
     const { metrics, telemetry } = observed();
-    telemetry.begin({}).ended(call);
+    const endedAfterSent = (ended: FinishedMcpCall): void => {
+      const begun = telemetry.begin({});
+      begun.sent();
+      begun.ended(ended);
+    };
+    endedAfterSent(call);
     for (let n = 0; n < 3000; n += 1)
-      telemetry
-        .begin({})
-        .ended({ ...call, method: `made-up-${n}`, serverId: undefined, status: 'invalid_request' });
-    const counted = metrics.collect().find(({ name }) => name === 'gateway.mcp.calls')?.points;
-    expect(counted).toEqual([
-      {
-        labels: { 'mcp.method.name': 'tools/call', mcp_server_id: 'files', invocation_status: 'success' },
-        value: 1,
-      },
-      {
-        labels: { 'mcp.method.name': 'other', mcp_server_id: 'other', invocation_status: 'invalid_request' },
-        value: 3000,
-      },
+      endedAfterSent({ ...call, method: `made-up-${n}`, serverId: undefined, status: 'invalid_request' });
+    const points = Object.fromEntries(metrics.collect().map((each) => [each.name, each.points]));
+    const known = { 'mcp.method.name': 'tools/call', mcp_server_id: 'files' };
+    const others = { 'mcp.method.name': 'other', mcp_server_id: 'other' };
+    expect(points['gateway.mcp.calls']).toEqual([
+      { labels: { ...known, invocation_status: 'success' }, value: 1 },
+      { labels: { ...others, invocation_status: 'invalid_request' }, value: 3000 },
     ]);
+    for (const name of ['mcp.server.operation.duration', 'mcp.client.operation.duration'])
+      expect(points[name]).toEqual([
+        { labels: known, value: expect.objectContaining({ count: 1 }) },
+        { labels: others, value: expect.objectContaining({ count: 3000 }) },
+      ]);
   });
 
   it('is timed in seconds with its error, and has a time at the server only if it was sent there', () => {

@@ -13,6 +13,7 @@ import {
 import { boundedToolId } from '../../infrastructure/providers/messages-body/tool-ids.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { aConversation } from '../support/arbitraries/messages.ts';
+import { minimal as minimalChat, outbound as chatOutbound } from './messages-body-sending.ts';
 
 const boundId = boundedToolId(textDigest);
 
@@ -286,6 +287,44 @@ describe('the model-family policy', () => {
       output_config: { effort: 'max' },
     });
     expect(sent(manual, invokeRules)).toMatchObject({ thinking: manual.thinking });
+  });
+
+  const thinking = { type: 'enabled', budget_tokens: 31_999 };
+  it.each<[string, object]>([
+    ['nothing', {}],
+    ['a temperature', { temperature: 0 }],
+    ['the default temperature', { temperature: 1 }],
+    ['`top_p`', { top_p: 0.5 }],
+    ['`top_k`', { top_k: 5 }],
+    ['a manual budget', { thinking }],
+    ['adaptive thinking', { thinking: { type: 'adaptive' } }],
+    ['disabled thinking', { thinking: { type: 'disabled' } }],
+    ['an effort', { reasoning_effort: 'low' }],
+    ['the highest effort', { reasoning_effort: 'max' }],
+    ['an unknown effort', { reasoning_effort: 'huge' }],
+    ['an effort and a manual budget', { reasoning_effort: 'high', thinking }],
+    ['an effort of its own', { output_config: { effort: 'low' } }],
+    ['two efforts', { output_config: { effort: 'low' }, reasoning_effort: 'high' }],
+  ])('has the same result as for chat bodies: %s', (_, over) => {
+    const models = [
+      'claude-opus-4-7',
+      'claude-opus-4-6',
+      'claude-opus-4-5',
+      'claude-sonnet-4',
+      'claude-3-opus',
+    ];
+    const controls = ['temperature', 'top_p', 'top_k', 'thinking', 'output_config', 'anthropic_beta'];
+    const resultOf = (result: ReturnType<typeof outbound>): unknown => {
+      if (E.isLeft(result)) return result.left;
+      const { text, betas } = result.right;
+      const body = JSON.parse(text) as JsonObject;
+      return [betas, controls.map((name) => body[name])];
+    };
+    for (const upstreamModel of models.map((model) => `anthropic/${model}`))
+      for (const rules of [rawPredictRules, invokeRules, endpointbRules])
+        expect(resultOf(outbound({ ...minimal, ...over }, rules, { upstreamModel }))).toEqual(
+          resultOf(chatOutbound({ ...minimalChat, ...over }, rules, { upstreamModel })),
+        );
   });
 
   it('adaptive thinking with the caller’s own effort is sent unchanged', () => {

@@ -43,10 +43,13 @@ describe('limits, sampling and stops', () => {
     expect(sent({ ...minimal, stop: [], temperature: null })).toEqual(sent(minimal));
   });
 
-  it('the caller’s own `stop_sequences` are sent, also beside an equal `stop`', () => {
+  it('the caller’s own `stop_sequences` and `top_k` are sent, also beside an equal `stop`', () => {
     for (const [, rules] of styles)
       for (const stop of [{}, { stop: null }, { stop: 'a' }])
-        expect(sent({ ...minimal, ...stop, stop_sequences: ['a'] }, rules)['stop_sequences']).toEqual(['a']);
+        expect(sent({ ...minimal, ...stop, stop_sequences: ['a'], top_k: 40 }, rules)).toMatchObject({
+          stop_sequences: ['a'],
+          top_k: 40,
+        });
   });
 
   it('latest generation: defaults are omitted, other values rejected', () => {

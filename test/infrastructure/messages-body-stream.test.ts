@@ -95,11 +95,25 @@ describe('a messages stream as canonical chat chunks', () => {
     );
   });
 
-  it('blocks that chat does not have are never placed in `delta.content`', () => {
+  it('reasoning, and blocks that chat does not have, are never placed in `delta.content`', () => {
+    const pieces = fc.constantFrom(
+      open(0, { type: 'thinking', thinking: 'SECRET', signature: 'SECRET' }),
+      open(0, { type: 'redacted_thinking', data: 'SECRET' }),
+      open(0, { type: 'server_tool_use', id: 'SECRET', name: 'SECRET', text: 'SECRET', input: {} }),
+      open(0, { type: 'text', text: 'said ' }),
+      delta(0, { type: 'thinking_delta', thinking: 'SECRET' }),
+      delta(0, { type: 'signature_delta', signature: 'SECRET' }),
+      delta(0, { type: 'compaction_delta', content: 'SECRET' }),
+      close(0),
+    );
     fc.assert(
-      fc.property(aMessage, ({ bytes }) => {
-        const events = eventsOf(bytes.toString());
-        for (const { content } of deltasOf(events)) expect(textIn(content)).not.toContain('FOREIGN');
+      fc.property(fc.array(pieces, { maxLength: 12 }), aMessage, (some, { bytes, text }) => {
+        const contentOf = (stream: string): string =>
+          deltasOf(eventsOf(stream))
+            .map(({ content }) => textIn(content))
+            .join('');
+        expect(contentOf(start + some.join('') + stopped('end_turn') + stop)).toMatch(/^(?:said )*$/);
+        expect(contentOf(bytes.toString())).toBe(text);
       }),
     );
   });

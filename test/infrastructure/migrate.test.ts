@@ -199,7 +199,7 @@ describe('the functions', () => {
     return own;
   };
   const answer = async (name: string) =>
-    (await query(database.url, `select ${name}() as answer`)) as readonly { readonly answer: number }[];
+    (await query(database.url, `select ${name}() as answer`)) as readonly { readonly answer: unknown }[];
 
   it('are created after the tables, in any order among themselves, and again if their text has changed', async () => {
     const first = await release('first', { one: 'select two() + count(*)::integer from a', two: 'select 2' });
@@ -247,16 +247,19 @@ describe('the functions', () => {
     expect(await pendingMigrations(database.url, bad)).toEqual(['functions/a.sql', 'functions/b.sql']);
   });
 
-  it('with a changed return type are refused', async () => {
+  it('with a changed return type are refused under the same name, and created under another one', async () => {
     await migrate(database.url, await release('before', { f: 'select 1' }));
-    const after = await release('after', {});
-    await writeFile(
-      path.join(after, 'functions', 'f.sql'),
-      "create or replace function f() returns text language sql as $$ select '1' $$;",
-    );
-    await expect(migrate(database.url, after)).rejects.toThrow(
+    const withText = async (name: string): Promise<string> => {
+      const after = await release('after', {});
+      const text = `create or replace function ${name}() returns text language sql as $$ select '2' $$;`;
+      await writeFile(path.join(after, 'functions', `${name}.sql`), text);
+      return after;
+    };
+    await expect(migrate(database.url, await withText('f'))).rejects.toThrow(
       'functions/f.sql failed: error: cannot change return type of existing function',
     );
+    expect(await migrate(database.url, await withText('g'))).toEqual(['functions/g.sql']);
+    expect([await answer('f'), await answer('g')]).toEqual([[{ answer: 1 }], [{ answer: '2' }]]);
   });
 
   it.each([

@@ -32,8 +32,9 @@ describe('a day of an export', () => {
       }),
     ));
 
-  it('is one of a range of ten years, but not of twenty', () => {
+  it('is one of a range of ten years, but not of one that is a few days longer', () => {
     expect(exportDays('2016-01-01', '2026-01-01')).toHaveLength(3653);
+    expect(exportDays('2016-01-01', '2026-01-09')).toBeUndefined();
     expect(exportDays('2006-01-01', '2026-01-01')).toBeUndefined();
   });
 });
