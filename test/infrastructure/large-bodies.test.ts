@@ -1,11 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatCompletions } from '../../application/families.ts';
 import type { LargeBody } from '../../application/ports/large-bodies.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
+import type { CallTerms } from '../../application/ports/upstream.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
+import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { largeBodies, type LargeBodyThread } from '../../infrastructure/large-bodies/large-bodies.ts';
+import { largeWork } from '../../infrastructure/large-bodies/work.ts';
 import { executor } from '../../infrastructure/providers/executor.ts';
+import { aRoute } from '../support/arbitraries/routing.ts';
 
 let threads: LargeBodyThread;
 const faults: unknown[] = [];
@@ -47,12 +52,60 @@ describe('a body that is parsed in a worker thread', () => {
     expect(await threads.read(bodyOf('{"model":'))).toEqual(chatCompletions.read('{"model":'));
   });
 
-  it('has its own result, also after another body was read', async () => {
+  it('has its own result, also after another body was read or together with others', async () => {
     start();
     const [first, second] = [bodyOf(chat), bodyOf(chat.replace('fast', 'slow'))];
     await threads.read(first);
     expect(await threads.read(second)).toMatchObject({ right: { model: 'slow' } });
     expect(await threads.read(first)).toMatchObject({ right: { model: 'fast' } });
+    const bodies = Array.from({ length: 30 }, (_, index) =>
+      bodyOf(chat.replace('fast', `model-${index}`), { scope: `user:${index % 3}` }),
+    );
+    expect(await Promise.all(bodies.map((body) => threads.read(body)))).toMatchObject(
+      bodies.map((_, index) => ({ right: { model: `model-${index}` } })),
+    );
+  });
+
+  it('never shares its document with another one, in any order of reading and writing', () => {
+    const config: ProviderConfig = {
+      id: 'up',
+      kind: 'cloud_b_platform',
+      pricingProviderId: 'up',
+      defaultHeaders: {},
+      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
+      region: 'us-east-1',
+      auth: { mode: 'static_credentials', accessKeyId: 'a', secretAccessKey: 's', sessionToken: undefined },
+      runtimeEndpointUrl: undefined,
+      endpointbEndpointUrl: undefined,
+    };
+    const terms: CallTerms = {
+      route: aRoute({ upstreamModel: 'm', compatibility: { cloud_b: { api_style: 'runtime_unified' } } }),
+      family: 'chat_completions',
+      stream: false,
+      answer: { id: 'chatcmpl-1', model: 'm', createdSecs: 1 },
+      betas: [],
+    };
+    const said = ['first', 'second', 'third'];
+    const step = fc.record({ which: fc.nat({ max: 2 }), writes: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (steps) => {
+        const work = largeWork();
+        const bodies = said.map((content) =>
+          bodyOf(JSON.stringify({ model: content, messages: [{ role: 'user', content }] })),
+        );
+        for (const { which, writes } of steps) {
+          const body = bodies[which]!;
+          if (!writes) expect(work.read({ body })).toMatchObject({ right: { model: said[which] } });
+          else {
+            const written = work.write({ body, terms, config });
+            const [part] = E.isRight(written) ? written.right : [];
+            expect(JSON.parse(Buffer.from(part?.body ?? '').toString())).toMatchObject({
+              messages: [{ role: 'user', content: [{ text: said[which] }] }],
+            });
+          }
+        }
+      }),
+    );
   });
 
   it('does not block the event loop', async () => {

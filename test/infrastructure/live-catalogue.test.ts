@@ -1,4 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
@@ -36,7 +39,7 @@ const emptyCatalogue = (
     ...context,
   });
 
-async function aCatalogue() {
+async function aCatalogue(url = upstream.url) {
   const catalogue = emptyCatalogue({
     outputLimitOf: bundledOutputLimits(),
     warn: (message) => {
@@ -47,7 +50,7 @@ async function aCatalogue() {
   /** Loads the current file. */
   const take = async (): Promise<void> => {
     const provider = { default_headers: { 'x-version': String(version) } };
-    const loaded = parseConfig(stringify(basicConfig(upstream.url, key, { provider })), {});
+    const loaded = parseConfig(stringify(basicConfig(url, key, { provider })), {});
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
     const { providers, models } = seedOf(loaded.right);
     const stored = models.map(({ id, routes }) => ({
@@ -76,15 +79,36 @@ const call: UpstreamCall = {
   betas: [],
 };
 
-it('an unchanged provider remains the same object with open connections, and a changed one is replaced', async () => {
-  const { take, change, ready, close } = await aCatalogue();
+it('an unchanged provider remains the same object and keeps its connection, and a changed one is replaced', async () => {
+  let connections = 0;
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'application/json').end('{"choices":[]}');
+  });
+  server.on('connection', () => (connections += 1));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const { take, change, ready, upstream: to, close } = await aCatalogue(`http://127.0.0.1:${port}/v1`);
+  const send = async (): Promise<void> => {
+    const prepared = to.prepare(call);
+    if (E.isLeft(prepared)) throw new Error(prepared.left.message);
+    expect(E.isRight(await prepared.right.begin({}, () => undefined).reply)).toBe(true);
+    // A connection is reused only after a turn of the event loop.
+    await turn();
+    await turn();
+  };
+  await send();
   const before = ready(call.route.provider);
   await take();
   expect(ready(call.route.provider)).toBe(before);
-  expect([...(before?.pools.values() ?? [])].map(({ closed }) => closed)).toEqual([false]);
+  await send();
+  expect(connections).toBe(1);
   await change();
   expect(ready(call.route.provider)).not.toBe(before);
+  await send();
+  expect(connections).toBe(2);
   await close();
+  server.close();
 });
 
 describe('a provider that is replaced', () => {
