@@ -71,12 +71,13 @@ const payload = (body: Json, truncated = false): KeptPayload => ({
 
 interface Row {
   readonly request_json: unknown;
+  readonly response_json: unknown;
   readonly has_payload: boolean;
   readonly request_payload_truncated: boolean;
 }
 const rowOf = async (id: string): Promise<Row | undefined> => {
   const [row] = await query<Row>(
-    `select l.has_payload, l.request_payload_truncated, p.request_json from request_logs l
+    `select l.has_payload, l.request_payload_truncated, p.request_json, p.response_json from request_logs l
      left join request_log_payloads p using (request_log_id) where l.request_log_id = $1`,
     [id],
   );
@@ -124,6 +125,7 @@ describe('a stored payload', () => {
     await settled(store, 2);
     expect(await rowOf(id)).toEqual({
       request_json: { headers: {}, body: 'one' },
+      response_json: { body: 'answer' },
       has_payload: true,
       request_payload_truncated: false,
     });
@@ -214,6 +216,7 @@ describe('payloads from a replica of the previous release', () => {
         has_payload: true,
         request_payload_truncated: index % 2 === 0,
         request_json: { body: id },
+        response_json: {},
       })),
     );
     // Repeated payloads do not overwrite the first ones, and a payload without a summary row is ignored.
