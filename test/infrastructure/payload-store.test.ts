@@ -184,6 +184,10 @@ describe('payloads in quick succession', () => {
     await settled(store, 200);
     expect(store.counts()).toMatchObject({ kept: 200 });
     expect(await pages()).toEqual(before);
+    // On the same page, a version whose indexed columns did not change needs no entry in an index.
+    const indexes = `select indexname from pg_indexes where tablename ~ '^request_logs'`;
+    expect(await query(indexes)).not.toEqual([]);
+    expect(await query(`${indexes} and indexdef ~ '_payload'`)).toEqual([]);
   });
 
   it('are written without delay when a batch is full and when the store closes', async () => {
