@@ -11,6 +11,7 @@ import OpenAI, {
 } from 'openai';
 import { zodResponseFormat, zodTextFormat } from 'openai/helpers/zod';
 import { z } from 'zod';
+import { named, readToEnd } from './platform-openai.ts';
 import {
   answerAfter,
   answerTo,
@@ -34,7 +35,6 @@ const scenario = clientScenario();
 
 const client = (key: Refusal['key'] = 'good', maxRetries = 0): OpenAI =>
   new OpenAI({ baseURL: `${scenario.url()}/v1`, apiKey: scenario.keys[key], maxRetries });
-const named = (requestId: string) => ({ headers: { 'x-request-id': requestId } });
 
 const user = [{ role: 'user' as const, content: hello }];
 const placeShape = z.object({ city: z.string(), degrees: z.number() });
@@ -62,19 +62,6 @@ async function expectRefused(error: unknown, refusal: Refusal): Promise<void> {
   expect(refused.requestID).toBe(refused.headers?.get('x-request-id'));
   const { logs } = await scenario.traceOf(refused.requestID ?? '');
   expect(logs).toMatchObject(code === 'invalid_api_key' ? [] : [{ status_code: status, error_code: code }]);
-}
-
-/** All events that were read, and the error that ended the stream, if any. */
-async function readToEnd<E>(
-  stream: AsyncIterable<E>,
-): Promise<{ readonly events: readonly E[]; readonly error: unknown }> {
-  const events: E[] = [];
-  try {
-    for await (const event of stream) events.push(event);
-  } catch (error) {
-    return { events, error };
-  }
-  return { events, error: undefined };
 }
 
 describe('the openai client, chat completions', () => {
@@ -200,6 +187,14 @@ describe('the openai client, chat completions', () => {
   });
 });
 
+/** A response without the ids and times of its request, and without what only the stream helper adds. */
+const sameInBoth = (response: OpenAI.Responses.Response): unknown =>
+  JSON.parse(
+    JSON.stringify(response, (name, value: unknown) =>
+      /^(?:id|created_at|completed_at|parsed|output_parsed|_request_id)$/.test(name) ? undefined : value,
+    ),
+  );
+
 describe('the openai client, responses', () => {
   const tools: OpenAI.Responses.FunctionTool[] = toolNames.map((name) => ({
     type: 'function',
@@ -250,10 +245,12 @@ describe('the openai client, responses', () => {
     ]);
   });
 
-  it('assembles a response with text and reasoning tokens with its stream helper', async () => {
-    const response = await client().responses.stream({ model: 'reasoning', input: hello }).finalResponse();
+  it('assembles the same response from a stream as it receives non-streamed, with reasoning tokens', async () => {
+    const body = { model: 'reasoning', input: hello };
+    const response = await client().responses.stream(body).finalResponse();
     expect(response.output_text).toBe(answerTo(hello));
     expect(response.usage?.output_tokens_details.reasoning_tokens).toBeGreaterThan(0);
+    expect(sameInBoth(response)).toEqual(sameInBoth(await client().responses.create(body)));
   });
 
   it.each([
@@ -365,7 +362,8 @@ describe('the openai client, responses', () => {
 
   it("throws the upstream's own error event, and yields no `response.failed` or `response.completed`", async () => {
     const { events: seen, error } = await readToEnd(await events('error-failed'));
-    expect(error).toMatchObject({ message: 'The model fell over.' });
+    // The upstream's event has no code; an event of the gateway has `upstream_error`.
+    expect(error).toMatchObject({ message: 'The model fell over.', code: null });
     expect(seen.some(({ type }) => type === 'response.failed' || type === 'response.completed')).toBe(false);
     await scenario.expectFailedRow((error as APIError).requestID, 'The model fell over.');
   });

@@ -46,10 +46,11 @@ describe('requests to the platform', () => {
     },
   );
 
-  it('anthropic/*: have the version in the body; a messages body has no `model`', async () => {
+  it('anthropic/*: have the version in the body, and no `model`, for chat and for messages callers', async () => {
     const body = { anthropic_version: 'vertex-2023-10-16', messages: [{ role: 'user' }] };
     await openAiClient(scenario).chat.completions.create({ model: 'claude-plain', ...asked });
     expect(scenario.sent()).toMatchObject({ ...body, max_tokens: 100 });
+    expect(scenario.sent()).not.toHaveProperty('model');
     await anthropicClient(scenario).messages.create({ model: 'claude-plain', max_tokens: 9, messages: user });
     expect(scenario.sent()).toEqual({
       anthropic_version: 'vertex-2023-10-16',

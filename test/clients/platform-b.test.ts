@@ -21,6 +21,7 @@ import {
 } from './platform-b-scene.ts';
 import { describeChat, expectUnable, openAiClient } from './platform-openai.ts';
 import { describeResponses } from './platform-openai-responses.ts';
+import type { PlatformRoute } from './platform-scenario.ts';
 import {
   answerAfter,
   answerTo,
@@ -141,13 +142,19 @@ describeChat(scenario, endpointbMessages, 'cloud_b_platform');
 describeChat(scenario, runtimeChat, undefined);
 describeResponses(scenario, endpointbResponses);
 
-it.each([false, true])('endpointb_chat returns the upstream’s answer (stream: %s)', async (stream) => {
+it.each([false, true])('endpointb_chat answers the same as runtime_chat (stream: %s)', async (stream) => {
   const { completions } = openAiClient(scenario).chat;
-  const body = { model: 'endpointb-chat-plain', messages: user };
-  const completion = stream
-    ? await completions.stream(body).finalChatCompletion()
-    : await completions.create(body);
-  expect(completion.choices[0]?.message.content).toBe(answerTo(hello));
+  const answered = async ({ id }: PlatformRoute) => {
+    const body = { model: `${id}-plain`, messages: user };
+    const { choices, usage, object } = stream
+      ? await completions.stream({ ...body, stream_options: { include_usage: true } }).finalChatCompletion()
+      : await completions.create(body);
+    return { choices, usage, object };
+  };
+  const answer = await answered(endpointbChat);
+  expect(answer.choices[0]?.message.content).toBe(answerTo(hello));
+  expect(answer.usage?.total_tokens).toBeGreaterThan(0);
+  expect(answer).toEqual(await answered(runtimeChat));
 });
 
 describe('conversations with tools', () => {
@@ -216,7 +223,7 @@ describe('responses', () => {
     await expectUnable(scenario, required, /image/);
   });
 
-  it('input with ids of another upstream is accepted, and the result of its tool call is used', async () => {
+  it('ids of another upstream in the input are replaced by valid ones, the same for a call and its result', async () => {
     const call_id = 'call|from another upstream';
     const response = await openAiClient(scenario).responses.create({
       model,
@@ -228,6 +235,13 @@ describe('responses', () => {
       ],
     });
     expect(response.output_text).toBe(answerAfter('Rain.'));
+    const [, reasoning, call, result] = scenario.sent()?.['input'] as Readonly<Record<string, unknown>>[];
+    expect(reasoning).toMatchObject({ id: expect.stringMatching(/^rs_[\w-]{43}$/) });
+    expect(call).toMatchObject({
+      id: expect.stringMatching(/^fc_[\w-]{43}$/),
+      call_id: expect.stringMatching(/^call_[\w-]{43}$/),
+    });
+    expect(result?.['call_id']).toBe(call?.['call_id']);
   });
 
   it('each event has the `type` of its payload as its name, although this host writes the name last', async () => {

@@ -117,6 +117,14 @@ export async function expectUnable(scenario: PlatformScenario, call: Promise<unk
   await scenario.expectFailed((error as APIError).requestID, 400, undefined);
 }
 
+/** Whether a route cannot serve a request that needs `what`; a native platform has only its own messages. */
+const lacks = ({ route, streams }: PlatformRoute, native: boolean, what: string): boolean => {
+  if (what === 'stream') return !streams;
+  if (native) return true;
+  const { capabilities } = (route ?? {}) as { readonly capabilities?: Readonly<Record<string, boolean>> };
+  return capabilities?.[what] === false;
+};
+
 /** The `openai` client's chat completions over one route; `namespace` is that of native reasoning. */
 export function describeChat(
   scenario: PlatformScenario,
@@ -385,21 +393,23 @@ export function describeChat(
       expect(await reason).toBeInstanceOf(APIUserAbortError);
     });
 
-    it('is refused with a 400 that names what the route lacks: `stream`, `responses`, `embeddings` or `logit_bias`', async () => {
-      const { chat, embeddings, responses } = client();
-      if (!route.streams) {
-        const streamed = chat.completions.create({ ...body('plain'), stream: true });
-        await expectUnable(scenario, streamed, /`stream`/);
-      }
-      if (namespace === undefined) return;
-      await expectUnable(scenario, responses.create({ model: model('plain'), input: hello }), /`responses`/);
-      await expectUnable(
-        scenario,
-        embeddings.create({ model: model('plain'), input: hello }),
-        /`embeddings`/,
-      );
-      const biased = chat.completions.create({ ...body('plain'), logit_bias: { '50256': -100 } });
-      await expectUnable(scenario, biased, /`logit_bias`/);
-    });
+    const input = () => ({ model: model('plain'), input: hello });
+    const biased = () => ({ ...body('plain'), logit_bias: { '50256': -100 } });
+    const needing: Readonly<Record<string, () => Promise<unknown>>> = {
+      stream: () => client().chat.completions.create({ ...body('plain'), stream: true }),
+      responses: () => client().responses.create(input()),
+      embeddings: () => client().embeddings.create(input()),
+      logit_bias: () => client().chat.completions.create(biased()),
+    };
+    for (const [what, send] of Object.entries(needing))
+      if (lacks(route, namespace !== undefined, what))
+        it(`is refused with a 400 that names \`${what}\`, which the route does not support`, () =>
+          expectUnable(scenario, send(), new RegExp(`\`${what}\``)));
+
+    if (namespace === undefined)
+      it('sends `logit_bias` upstream unchanged, since the upstream has the chat format', async () => {
+        await client().chat.completions.create(biased());
+        expect(scenario.sent()).toMatchObject({ logit_bias: biased().logit_bias });
+      });
   });
 }
