@@ -102,12 +102,12 @@ describe('rate limits over the admin API', () => {
     });
   });
 
-  it('are listed in pages, ordered by kind, and filtered by kind', async () => {
+  it('are listed in pages, ordered by kind and id, and filtered by kind', async () => {
     const all = await admin('GET', `${root}?page_size=200`);
     const keys = itemsOf(all.data).map(({ subject_kind, subject_id }) => `${subject_kind}:${subject_id}`);
     expect(keys.length).toBeGreaterThan(10);
-    const kinds = keys.map((each) => each.split(':')[0] ?? '');
-    expect(kinds).toEqual(kinds.toSorted((one, other) => (one < other ? -1 : Number(one > other))));
+    expect(new Set(keys.map((each) => each.split(':')[0])).size).toBeGreaterThan(2);
+    expect(keys).toEqual(keys.toSorted((one, other) => (one < other ? -1 : Number(one > other))));
     const second = await admin('GET', `${root}?page_size=4&page=2`);
     expect(second.data).toMatchObject({
       page: 2,

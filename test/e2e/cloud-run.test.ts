@@ -165,7 +165,7 @@ describe('if no token can be obtained', () => {
   });
 });
 
-it('no token is in an error or a log line, even if the upstream quotes it in an error', async () => {
+it('no token is in an error, a log line or a row, even if the upstream quotes it in an error', async () => {
   for (const model of ['adc', 'file', 'behind']) {
     const { upstream: sent } = await ask(chat, stream, { body: { model } });
     const token = String(sent?.headers['x-serverless-authorization'] ?? sent?.headers.authorization).slice(7);
@@ -176,6 +176,10 @@ it('no token is in an error or a log line, even if the upstream quotes it in an 
     const answer = await ask(chat, refusal, { body: { model } });
     expect(answer.status).toBe(400);
     expect(json(answer.text).error.message).toMatch(/^The token \S{1,20} is not for this service\.$/);
+    expect(answer.after.attempts).toMatchObject([
+      { error_detail: expect.stringMatching(/^The token \S{1,20} is not for this service\.$/) },
+    ]);
+    expect(JSON.stringify(answer.after)).not.toContain(token);
   }
   const kept = JSON.stringify(gateway().log.lines);
   for (const token of fakes.tokens) expect(kept).not.toContain(token);

@@ -42,7 +42,7 @@ const limits = {
   openai: { requests_per_minute: 2, tokens_per_minute: 100_000 },
   shared: { requests_per_minute: 4 },
 } as const;
-export type Pipeline = keyof typeof limits | 'free' | 'other' | 'member' | 'account' | 'team';
+export type Pipeline = keyof typeof limits | 'free' | 'other' | 'another' | 'member' | 'account' | 'team';
 
 const keys = new Map<string, string>();
 export const keyOf = (name: Pipeline): string => {
@@ -84,6 +84,7 @@ export function limitsConfig(
       api_keys: [
         key('free', 'user:a@example.com'),
         key('other', 'user:owner@example.com'),
+        key('another', 'user:owner@example.com'),
         key('member', 'user:member@example.com'),
         key('team', 'team:crew'),
         key('account', 'service_account:ci'),

@@ -113,7 +113,7 @@ describe('unusual values in a request', () => {
     expect(answer.after.ledger).toHaveLength(1);
   });
 
-  it('that PostgreSQL cannot store are replaced with U+FFFD; nesting, surrogate pairs and huge numbers are kept', async () => {
+  it('that PostgreSQL cannot store are replaced with U+FFFD, or with a text for a number; all others are kept', async () => {
     const spelled = withMember(allSmall);
     const { request } = await kept(await ask(chat, whole(chat.upstream.whole), { stream: false, spelled }));
     for (const name of [
@@ -129,6 +129,8 @@ describe('unusual values in a request', () => {
     ])
       expect(request).toContain(`"${name}":${storable(small[name] ?? '')}`);
     for (const name of ['pair', 'huge']) expect(request).toContain(`"${name}":${small[name]}`);
+    for (const name of ['digits', 'exponent'])
+      expect(request.includes(`"${name}":"${small[name]}"`) ? '' : name).toBe('');
   });
 
   it('that are nested too deeply are refused with 400, and truncated in the log row', async () => {
@@ -154,6 +156,19 @@ describe('unusual values in a response', () => {
     await expectReadable(answer);
     expect(answer.after.ledger).toHaveLength(1);
   });
+
+  it.each(families.slice(0, 3).map((talk) => [talk.operation, talk] as const))(
+    'that PostgreSQL cannot store are replaced with U+FFFD in the text, also if it is translated: %s',
+    async (_, talk) => {
+      for (const name of ['nul', 'high_surrogate', 'low_surrogate', 'pair', 'looks_like_nul']) {
+        const body = talk.upstream.whole.replace('"all"', () => small[name] ?? '');
+        const { response } = await kept(await ask(talk, whole(body), { stream: false }));
+        const { output, content, choices } = JSON.parse(response).body;
+        const text = (output?.[0].content ?? content)?.[0].text ?? choices[0].message.content;
+        expect(text).toBe(JSON.parse(storable(small[name] ?? '')));
+      }
+    },
+  );
 
   it('that are nested deeper than a payload allows are returned unchanged and truncated in the log row', async () => {
     const body = withMember(nested(maxParsedDepth - 10))(chat.upstream.whole);

@@ -465,9 +465,12 @@ describe('runtime_unified', () => {
     expectBroken(stream, answer, /^Something broke\.$/, 502, 'InternalError');
   });
 
-  it('accepts a frame with a wrong checksum', async () => {
+  it.each([
+    ['of the prelude', 8],
+    ['of the frame', pieceFrame.length - 4],
+  ])('accepts a frame with a wrong checksum %s', async (_, offset) => {
     const spoilt = Buffer.from(pieceFrame);
-    spoilt.writeUInt32BE(1, spoilt.length - 4);
+    spoilt.writeUInt32BE(1, offset);
     const answer = await play(stream, [...stream.told, spoilt, ...stream.end]);
     expectCompleteStream(chat, answer, priced);
     expect(textOf(chat, answer)).toBe('piecepiecepiece');

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { copyFile, rename, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -227,6 +228,30 @@ describe('gateway serve', () => {
     expect(await command.exited).toEqual({ code: 2, signal: null });
     expect(command.err()).toContain('--workers must be a whole number');
   });
+
+  it.each(['1', '2'])(
+    'exits with 1 and one error message if it cannot start, with %s workers',
+    async (workers) => {
+      const invalid = path.join(folder, 'invalid.yaml');
+      await writeFile(invalid, 'server: { bind: nowhere }\n');
+      const other = createServer();
+      const port = await new Promise<number>((resolve) =>
+        other.listen(0, '127.0.0.1', () => resolve((other.address() as AddressInfo).port)),
+      );
+      for (const [env, message] of [
+        [{ GATEWAY_CONFIG: invalid }, 'server.bind'],
+        [
+          { GATEWAY_BIND: `127.0.0.1:${port}` },
+          `cannot listen on 127.0.0.1:${port}: another process listens there`,
+        ],
+      ] as const) {
+        const command = startCommand(['serve', '--workers', workers], { ...variables(), ...env });
+        expect(await command.exited).toEqual({ code: 1, signal: null });
+        expect(command.err().split(message)).toHaveLength(2);
+      }
+      await new Promise((resolve) => other.close(resolve));
+    },
+  );
 
   it('stops as on SIGTERM if its supervisor is killed: the open stream completes and is recorded', async () => {
     const gateway = await listening(startCommand(['serve'], variables()));

@@ -86,9 +86,9 @@ describe('a rate limit over sockets', () => {
     expect((await ask('narrow', { replica: 1 })).status).toBe(200);
   });
 
-  it('of an owner applies to its key, and that of a team counts its service accounts, but not its members', async () => {
-    const own = await Promise.all(times(3).map(() => ask('other')));
-    expect(statuses(own)).toEqual([200, 200, 429]);
+  it('of an owner counts all of its keys, and that of a team its service accounts, but not its members', async () => {
+    const own = [await ask('other'), await ask('another'), await ask('other'), await ask('another')];
+    expect(own.map(({ status }) => status)).toEqual([200, 200, 429, 429]);
     const team = await Promise.all(
       (['team', 'account', 'team', 'account'] as const).map((name) => ask(name)),
     );
@@ -154,9 +154,11 @@ describe('the headers of a limited key', () => {
     });
   });
 
-  it('are absent for a key without limits, and for an unknown key', async () => {
+  it('are absent for a key without limits, for an unknown key, and without a key', async () => {
     expect(limitHeadersOf(await ask('free'))).toEqual({});
     expect(limitHeadersOf(await ask('told', { key: 'gwk_nobody00.0' }))).toEqual({});
+    const keyless = await fetch(`${gateways[0]?.url}/v1/models`);
+    expect([keyless.status, limitHeadersOf(keyless)]).toEqual([401, {}]);
   });
 });
 

@@ -26,12 +26,15 @@ const reload = (reconcileInto?: string) =>
   reloadInThread({ file, variables, reconcileInto, allowShrink: false, confirmed: undefined });
 
 describe('the thread of a reload', () => {
-  it('returns the part of the file that a process serves, without API keys', async () => {
+  it('returns the part of the file that a process serves, without teams, service accounts, users and API keys', async () => {
     const loaded = await loadConfig(file, variables);
     if (E.isLeft(loaded)) throw new Error(JSON.stringify(loaded.left));
     const served = servedOf(loaded.right);
     expect(await reload()).toEqual({ kind: 'ready', served, kept: undefined });
-    expect(served.config).not.toHaveProperty('apiKeys');
+    const { config } = loaded.right;
+    expect(config.users).toHaveLength(1);
+    const ofOwners = Object.keys(config).filter((name) => !Object.hasOwn(served.config, name));
+    expect(ofOwners.toSorted()).toEqual(['apiKeys', 'serviceAccounts', 'teams', 'users']);
   });
 
   it('passes on the cause of a failure', async () => {

@@ -309,12 +309,12 @@ describe('budgets', () => {
 
   it.each([
     ['response.completed', 'completed', ''],
-    ['response.incomplete', 'incomplete', done],
-    ['response.completed', 'completed', delta],
+    ['response.incomplete and [DONE]', 'incomplete', done],
+    ['response.completed and an event after it', 'completed', delta],
   ])(
     'send an error event and response.failed in a stream instead of %s, and no [DONE]',
-    async (type, status, rest) => {
-      const terminal = event(type, { response: responseOf(status, costing) });
+    async (_, status, rest) => {
+      const terminal = event(`response.${status}`, { response: responseOf(status, costing) });
       const answer = await streamed(created + delta + terminal + rest, { key: keys.blocked });
       const received = readResponses(answer.bytes);
       expect(received.chunks.map((chunk) => chunk['type'])).toEqual([

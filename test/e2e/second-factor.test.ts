@@ -120,7 +120,7 @@ describe('enrolling', () => {
     expect(events).toEqual([{ action: 'second_factor.enrol', after_json: { second_factor: true } }]);
   });
 
-  it('requires a session and the password, and is not confirmed before it was started', async () => {
+  it('requires a session and the password, again for its confirmation, which is refused before a start', async () => {
     const { browser } = await anAdmin();
     expect(refusal(await new Browser(gateway.url).post(factor, { password }))).toEqual([
       401,
@@ -131,10 +131,14 @@ describe('enrolling', () => {
       'invalid_credentials',
     ]);
     expect(refusal(await browser.post(factor))).toEqual([400, 'invalid_request']);
-    expect(refusal(await browser.post(`${factor}/confirm`, { password, code: '123456' }))).toEqual([
-      409,
-      'conflict',
-    ]);
+    const confirm = async (body: object) => refusal(await browser.post(`${factor}/confirm`, body));
+    expect(await confirm({ password, code: '123456' })).toEqual([409, 'conflict']);
+    const begun = await browser.post(factor, { password });
+    const code = codeOf(String(begun.data['secret']));
+    expect(await confirm({ code })).toEqual([400, 'invalid_request']);
+    expect(await confirm({ password: 'another passphrase', code })).toEqual([401, 'invalid_credentials']);
+    expect((await browser.go(factor)).data).toEqual({ state: 'none' });
+    expect((await browser.post(`${factor}/confirm`, { password, code })).status).toBe(200);
   });
 
   it('ends the other sessions of the user, which had no second factor', async () => {
@@ -207,10 +211,12 @@ describe('logging in with a second factor', () => {
 
   it('accepts each recovery code once, also in upper case, without hyphens and with blanks around it', async () => {
     const { recovery, tries } = await enrolled();
-    const [first = '', second = ''] = recovery;
-    expect((await tries({ code: first })).status).toBe(200);
-    expect(refusal(await tries({ code: first }))).toEqual([401, 'invalid_credentials']);
-    expect((await tries({ code: ` ${second.replaceAll('-', '').toUpperCase()} ` })).status).toBe(200);
+    const otherwise = (code: string): string => ` ${code.replaceAll('-', '').toUpperCase()} `;
+    for (const [index, code] of recovery.entries()) {
+      const [typed, again] = index % 2 === 0 ? [code, otherwise(code)] : [otherwise(code), code];
+      expect((await tries({ code: typed })).status).toBe(200);
+      if (index < 4) expect(refusal(await tries({ code: again }))).toEqual([401, 'invalid_credentials']);
+    }
     expect((await tries({ code: 'aaaa-aaaa-aaaa-aaaa' })).status).toBe(401);
   });
 

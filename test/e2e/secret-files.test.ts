@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
@@ -34,11 +34,21 @@ afterAll(async () => {
 });
 
 describe('a secret that comes from a file', () => {
-  it('is read again at each reload; if the file is empty, the old secret stays in force', async () => {
+  it('is read again at each reload; while the file is missing, empty or unsuitable, the old secret stays in force', async () => {
     expect(await statuses()).toEqual([200, 401]);
-    await writeFile(file, '');
-    await expect(gateway.take(config())).rejects.toThrow(`the file ${file} is empty`);
-    expect(await statuses()).toEqual([200, 401]);
+    const unsuitable: readonly (readonly [problem: string, make: () => Promise<unknown>])[] = [
+      ['cannot be read (ENOENT)', () => rm(file)],
+      ['is empty', () => writeFile(file, '')],
+      ['is larger than 64 KiB', () => writeFile(file, 'x'.repeat(64 * 1024 + 1))],
+      ['is not UTF-8 text', () => writeFile(file, Buffer.from([0xff]))],
+      ['is not a file', () => rm(file).then(() => mkdir(file))],
+    ];
+    for (const [problem, make] of unsuitable) {
+      await make();
+      await expect(gateway.take(config())).rejects.toThrow(`the file ${file} ${problem}`);
+      expect(await statuses()).toEqual([200, 401]);
+    }
+    await rmdir(file);
     await writeFile(file, `${keys[1]}\n`);
     await gateway.take(config());
     expect(await statuses()).toEqual([401, 200]);

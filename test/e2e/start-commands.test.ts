@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -69,7 +70,7 @@ describe('gateway', () => {
     },
   );
 
-  it('refuses an argument or a flag that a command does not accept, or accepts once, before it creates a database', async () => {
+  it('refuses an argument or a flag that a command does not accept, or accepts once, before it opens or creates a database', async () => {
     const dataDir = path.join(folder, 'misread');
     const env = { GATEWAY_DATA_DIR: dataDir };
     await failing([
@@ -94,6 +95,25 @@ describe('gateway', () => {
       [['--version', 'X'], 2, "usage: Unexpected argument 'X'", env],
     ]);
     expect(existsSync(dataDir)).toBe(false);
+
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const elsewhere = { DATABASE_URL: `postgres://gateway:secret@127.0.0.1:${port}/gateway` };
+    await failing([
+      [['serve', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway serve", elsewhere],
+      [['migrate', '--chek'], 2, "usage: Unknown option '--chek'", elsewhere],
+      [['keys', 'list', 'X'], 2, "usage: Unexpected argument 'X'", elsewhere],
+    ]);
+    expect(connections).toBe(0);
+    // A valid command connects, which shows that connections are counted.
+    expect((await runGateway(['keys', 'list'], elsewhere)).code).toBe(1);
+    expect(connections).toBeGreaterThan(0);
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('migrate --check lists everything as pending if there is no database, and creates none', async () => {

@@ -166,9 +166,16 @@ describe('server.tls', () => {
     expect(await ask(login, admins.cert, { body: account, headers: foreign })).toMatchObject({ status: 403 });
   });
 
-  it('closes a connection without TLS, and still serves other connections', async () => {
+  it('closes a connection without TLS, and still serves existing and new connections', async () => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: callers.cert });
+    const here = async () => (await ask(`${gateway.url}/healthz`, '', { agent })).status;
+    expect(await here()).toBe(200);
+    const [socket] = Object.values(agent.freeSockets).flat();
     const plain = gateway.url.replace('https', 'http');
     await expect(rawExchange(plain, { method: 'GET', path: '/healthz' })).rejects.toThrow();
+    expect(await here()).toBe(200);
+    expect(Object.values(agent.freeSockets).flat()).toEqual([socket]);
+    agent.destroy();
     expect(await isShown(gateway.url, callers)).toBe(true);
   });
 });
@@ -246,7 +253,7 @@ describe('a certificate that cannot be used', () => {
 });
 
 describe('gateway serve --workers 2 with TLS and two listeners', () => {
-  it('listens on both with all workers, and stops within 8 seconds despite open handshakes', async () => {
+  it('serves both with all workers, and stops within 8 seconds despite open handshakes', async () => {
     const file = at('workers.yaml');
     await writeFile(file, stringify(config()));
     const serving = startCommand(['serve', '--workers', '2'], {
@@ -261,6 +268,17 @@ describe('gateway serve --workers 2 with TLS and two listeners', () => {
       expect(await ask(`${url}/readyz`, callers.cert)).toMatchObject({ status: 200 });
       expect(await ask(`${adminUrl}/readyz`, admins.cert)).toMatchObject({ status: 200 });
     }
+    // Of two connections to each listener every worker has one, and loses it when it dies.
+    const open = {
+      callers: [await secured(url, { ca: callers.cert }), await secured(url, { ca: callers.cert })],
+      admins: [await secured(adminUrl, { ca: admins.cert }), await secured(adminUrl, { ca: admins.cert })],
+    };
+    process.kill(Number(one?.['pid']), 'SIGKILL');
+    await times(serving, 'listening', 3);
+    const left = (sockets: readonly TLSSocket[]) => sockets.filter(({ closed }) => !closed).length;
+    await eventually(() => (left(open.callers) + left(open.admins) > 2 ? undefined : true));
+    expect([left(open.callers), left(open.admins)]).toEqual([1, 1]);
+    for (const each of [...open.callers, ...open.admins]) each.destroy();
     const silent = [url, adminUrl].map((each) => connectPlain(Number(new URL(each).port), '127.0.0.1'));
     for (const each of silent) each.on('error', () => undefined);
     await Promise.all(silent.map((each) => once(each, 'connect')));

@@ -285,7 +285,7 @@ describe('faults of other gateways that this gateway does not have', () => {
   });
 
   describe('hazard 49: idle proxies cut silent reasoning streams', () => {
-    it('in every silence of a stream a keep-alive is sent each server.stream_keepalive_secs, and it completes', async () => {
+    it('a stream receives a keep-alive for each server.stream_keepalive_secs of every silence, and completes', async () => {
       await Promise.all(
         talks.map(async (talk) => {
           const offsets = [talk.upstream.begin.length, begun(talk).length];
