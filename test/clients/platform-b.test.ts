@@ -235,7 +235,8 @@ describe('responses', () => {
       ],
     });
     expect(response.output_text).toBe(answerAfter('Rain.'));
-    const [, reasoning, call, result] = scenario.sent()?.['input'] as Readonly<Record<string, unknown>>[];
+    const { input } = scenario.sent() as { readonly input: readonly Readonly<Record<string, unknown>>[] };
+    const [, reasoning, call, result] = input;
     expect(reasoning).toMatchObject({ id: expect.stringMatching(/^rs_[\w-]{43}$/) });
     expect(call).toMatchObject({
       id: expect.stringMatching(/^fc_[\w-]{43}$/),

@@ -206,12 +206,22 @@ export function describeChat(
       await scenario.expectSold(id('streamed'), call(true), usageOf(usages[0]));
     });
 
-    streamIt('assembles text and finish reason with its stream helper', async () => {
-      const completion = await client().chat.completions.stream(body('plain')).finalChatCompletion();
-      expect(completion.choices[0]).toMatchObject({
-        finish_reason: 'stop',
-        message: { content: answerTo(hello) },
+    streamIt('assembles the same answer and usage from a stream as it receives non-streamed', async () => {
+      const { completions } = client().chat;
+      const partsOf = ({ object, model: name, usage, choices }: OpenAI.ChatCompletion) => ({
+        object,
+        name,
+        usage,
+        choices: choices.map(({ index, finish_reason, message: { role, content } }) => ({
+          index,
+          finish_reason,
+          role,
+          content,
+        })),
       });
+      const streamed = await completions.stream({ ...body('plain'), stream_options }).finalChatCompletion();
+      expect(streamed.choices[0]?.message.content).toBe(answerTo(hello));
+      expect(partsOf(streamed)).toEqual(partsOf(await completions.create(body('plain'))));
     });
 
     it.each(ways)('counts cached tokens as part of the prompt: %s', async (how) => {

@@ -99,8 +99,12 @@ describe('request-log capture', () => {
   });
 
   it.each(['account', 'team'] as const)(
-    'service-account credentials and team keys persist summary rows and payload rows (%s)',
+    'service-account credentials and team keys persist summary rows, and payload rows unless the mode is summary_only (%s)',
     async (who) => {
+      await reload({ capture_mode: 'summary_only' });
+      const answer = await asked({ talk: chat, stream: false }, { key: keys[who] });
+      await nothingMoreComes();
+      expect(await rowsOf(answer)).toEqual([expect.objectContaining({ ...noted, has_row: false })]);
       for (const [, way] of ways) {
         const { log } = await kept(await asked(way, { key: keys[who] }));
         expect(log).toMatchObject({ ...untruncated, user_id: null, team_id: 'platform' });
@@ -349,7 +353,11 @@ describe('the stored payload of a request that fails', () => {
     const { requestId, response } = await open(chat, streamed(told, { ending: { kind: 'hang' } }));
     const reader = response.body!.getReader();
     let text = '';
-    while (text.length < told.length) text += Buffer.from((await reader.read()).value ?? []).toString();
+    while (text.length < told.length) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`the stream ended after ${text}`);
+      text += Buffer.from(value).toString();
+    }
     await reader.cancel();
     const stored = await kept({ requestId });
     expect(stored.log).toMatchObject({ ...untruncated, status_code: 499, error_code: 'client_closed' });

@@ -312,7 +312,7 @@ describe('the environment of a process', () => {
         upstream: upstream.requests().map(({ path: target, text, headers }) => {
           const { host, traceparent: sent, ...others } = headers;
           // The span is another one in each request.
-          return { target, text, others, host: host?.replace(/\d+$/, ''), trace: `${sent}`.slice(0, 35) };
+          return { target, text, others, host: host?.replace(/\d+$/, ''), trace: String(sent).slice(0, 35) };
         }),
         text: receiver.text().includes('canary'),
         err: printed.err,

@@ -12,12 +12,13 @@ let refusal: string | undefined;
 const server = await startMailServer({
   authOptional: false,
   onAuth: (auth, _session, done) => {
-    atLogin ??= eventsOf();
-    void atLogin.then(() =>
-      refusal === undefined && auth.password === password
-        ? done(null, { user: auth.username })
-        : done(new Error(refusal ?? 'Who are you?')),
-    );
+    const answer = async (): Promise<void> => {
+      atLogin ??= eventsOf();
+      await atLogin;
+      if (refusal === undefined && auth.password === password) done(null, { user: auth.username });
+      else done(new Error(refusal ?? 'Who are you?'));
+    };
+    void answer();
   },
 });
 

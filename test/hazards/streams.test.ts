@@ -289,8 +289,8 @@ describe('faults of other gateways that this gateway does not have', () => {
       await Promise.all(
         talks.map(async (talk) => {
           const offsets = [talk.upstream.begin.length, begun(talk).length];
-          // Two keep-alives are due in each silence, with 0.7 seconds to spare on a slow machine.
-          const silences = { cuts: { kind: 'at', offsets }, pauseMs: 2_700 } as const;
+          // Two keep-alives are due within 2.5 seconds, since the gateway looks four times a second.
+          const silences = { cuts: { kind: 'at', offsets }, pauseMs: 3_200 } as const;
           const { response } = await open(talk, streamed(wholeStream(talk), silences));
           const sign = talk === messages ? 'event: ping\ndata: {"type":"ping"}\n\n' : ': keep-alive\n\n';
           const [first = '', second = '', ...more] = (await response.text()).split('piece');
