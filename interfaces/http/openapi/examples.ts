@@ -15,6 +15,8 @@ const byName: Readonly<Record<string, Json>> = {
   timezone: 'UTC',
   email: 'ada@example.com',
   password: 'a-long-passphrase-of-your-own',
+  current_password: 'a-long-passphrase-of-your-own',
+  new_password: 'another-long-passphrase-of-your-own',
   name: 'Ada',
   user_name: 'Ada',
   owner_id: '019a0000-0000-7000-8000-000000000001',

@@ -41,6 +41,8 @@ interface ModelPath {
   readonly envelope: Envelope;
   /** Required fields besides `model`. */
   readonly required: JsonObject;
+  /** Optional fields of its example: upstreams need one of several, so none is required here. */
+  readonly exampled?: JsonObject;
   /** Fields that are checked when present. All others go to the upstream, or are named in docs/fields.md. */
   readonly shapes: FieldShapes;
   /** The parts of a whole answer that the gateway itself relies on; the rest is the upstream's. */
@@ -99,6 +101,7 @@ const modelPaths: readonly ModelPath[] = [
     summary: 'A response, whole or streamed.',
     envelope: 'openai',
     required: {},
+    exampled: { input: { type: 'string' } },
     shapes: responsesShapes,
     errors: [],
     answer: members({ output: { type: 'array' } }),
@@ -150,7 +153,7 @@ const requestIdHeader = {
   schema: { type: 'string' },
 };
 
-function requestContent({ required, shapes }: ModelPath): JsonObject {
+function requestContent({ required, exampled, shapes }: ModelPath): JsonObject {
   const properties = { model: { type: 'string', minLength: 1 }, ...required };
   return {
     schema: {
@@ -162,7 +165,7 @@ function requestContent({ required, shapes }: ModelPath): JsonObject {
       required: Object.keys(properties),
       additionalProperties: true,
     },
-    example: exampleOf({ type: 'object', properties }),
+    example: exampleOf({ type: 'object', properties: { ...properties, ...exampled } }),
   };
 }
 

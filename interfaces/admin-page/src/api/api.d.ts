@@ -1695,7 +1695,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "model": "fast"
+                 *       "model": "fast",
+                 *       "input": "Say hello."
                  *     }
                  */
                 "application/json": {
@@ -2794,8 +2795,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "current_password": "text",
-                 *       "new_password": "text"
+                 *       "current_password": "a-long-passphrase-of-your-own",
+                 *       "new_password": "another-long-passphrase-of-your-own"
                  *     }
                  */
                 "application/json": {
@@ -9321,4 +9322,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 b6aca8a02a2b7ba17de09033c38d067eb9419248c4ed89b27989e844d55ae532.
+// Of the description with SHA-256 4a216dfc157152d164194a5d8db4e05777dcd781220fc31e6d5bd8a6ebdcb78c.
