@@ -29,6 +29,8 @@ describe('a common password', () => {
     'passwordless living room',
     '982374987234',
     'qwertz keyboards are german',
+    'rather-rather-',
+    'fivesfives',
   ])('is not %s', (password) => {
     expect(isCommonPassword(password, few)).toBe(false);
   });

@@ -59,6 +59,12 @@ describe('the person in the claims of an identity provider', () => {
     );
   });
 
+  it('is an admin if a single group is sent as text, and it is an admin group', () => {
+    expect(vouchedPerson({ ...ada, groups: 'admins' }, { ...rules, adminGroups: ['admins'] })).toMatchObject({
+      right: { isAdmin: true },
+    });
+  });
+
   it.each([undefined, null, 7, {}, [7, null], 'admin'])(
     'is not an admin if the groups claim is %j',
     (groups) => {
@@ -73,6 +79,7 @@ describe('the person in the claims of an identity provider', () => {
     expect(isIncomplete({}, rules)).toBe(true);
     expect(isIncomplete(ada, rules)).toBe(false);
     expect(isIncomplete(ada, { ...rules, adminGroups: ['a'] })).toBe(true);
+    expect(isIncomplete({ ...ada, groups: [] }, { ...rules, adminGroups: ['a'] })).toBe(false);
   });
 });
 
