@@ -9,8 +9,12 @@ const scene = pageScene();
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const clean = (page: Page) => inBothThemes(page, async () => expect(await axeViolations(page)).toEqual([]));
 
-const callWith = (token: string, method = 'GET', path = '/api/v1/admin/users') =>
-  fetch(`${scene.gateway().url}${path}`, { method, headers: { authorization: `Bearer ${token}` } });
+const callWith = (token: string, method = 'GET', body?: object, path = '/api/v1/admin/teams') =>
+  fetch(`${scene.gateway().url}${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
 
 describe('the account page', () => {
   it('shows who is logged in, until when, and that there are no API tokens', async () => {
@@ -21,7 +25,7 @@ describe('the account page', () => {
     await clean(page);
   });
 
-  it('creates a read token that is shown once and works until it is revoked', async () => {
+  it('creates a read token that is shown once, can read but not write, and works until it is revoked', async () => {
     const page = await scene.open('/account');
     await button(page, 'New token').click();
     await page.getByRole('textbox', { name: 'Name' }).fill('   ');
@@ -36,6 +40,13 @@ describe('the account page', () => {
     expect(token).toMatch(/^gwa_/);
     await clean(page);
     expect((await callWith(token)).status).toBe(200);
+    const team = { team_id: 'written', name: 'Written' };
+    const written = await callWith(token, 'POST', team);
+    expect([written.status, await written.json()]).toMatchObject([
+      403,
+      { error: { code: 'admin_required' } },
+    ]);
+    expect(await scene.query(`select 1 from teams where team_id = 'written'`)).toEqual([]);
     const [made] = await scene.query('select scope, expires_at from admin_tokens where name = $1', [
       'reader',
     ]);
@@ -52,6 +63,23 @@ describe('the account page', () => {
     await button(page, 'Revoke token').click();
     await page.getByRole('row', { name: 'reader revoked' }).waitFor();
     expect((await callWith(token)).status).toBe(401);
+  });
+
+  it('creates a write token that can write, but not manage tokens', async () => {
+    const page = await scene.open('/account');
+    await button(page, 'New token').click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('writer');
+    await page.getByRole('dialog').getByLabel('Scope').selectOption('write');
+    await button(page, 'Create token').click();
+    const token = await page.getByLabel('API token', { exact: true }).inputValue();
+    expect((await callWith(token, 'POST', { team_id: 'by-token' })).status).toBe(200);
+    expect(await scene.query(`select 1 from teams where team_id = 'by-token'`)).toHaveLength(1);
+    const other = { name: 'other', scope: 'write', expires_at: null };
+    expect((await callWith(token, 'POST', other, '/api/v1/admin/tokens')).status).toBe(403);
+    expect(await scene.query(`select 1 from admin_tokens where name = 'other'`)).toEqual([]);
+    await button(page, 'Done').click();
+    await button(page, 'Leave without it').click();
+    await page.getByRole('row', { name: 'writer' }).waitFor();
   });
 
   it('changes the password, and shows errors for a mismatch, and at the field for a wrong or common password', async () => {

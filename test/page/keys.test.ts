@@ -1,9 +1,19 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { eventually } from '../e2e/traces.ts';
+import { basicConfig } from '../support/gateway.ts';
 import { bearerChat, filtersOf, inBothThemes } from './owner-scene.ts';
 import { axeViolations, pageScene } from './page-scene.ts';
 
-const scene = pageScene();
+/** A model whose answer stops in the middle until the client leaves. */
+const halting = {
+  id: 'halting',
+  routes: [
+    { provider: 'up', upstream_model: 'simulated-fast', extra_headers: { 'x-simulate': 'chunks=4&hang=2' } },
+  ],
+};
+const fast = { id: 'fast', routes: [{ provider: 'up', upstream_model: 'simulated-fast' }] };
+const scene = pageScene((upstream, key) => basicConfig(upstream, key, { more: { models: [fast, halting] } }));
 const root = '/api/v1/admin';
 
 interface Key {
@@ -33,6 +43,8 @@ const keyNow = async ({ api_key_id: id }: Pick<Key, 'api_key_id'>): Promise<Key>
 
 const openKey = (key: Key, more = '') => scene.open(`/keys?open=${key.api_key_id}${more}`);
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+/** The page promises that a revoked key stops working within 5 seconds. */
+const revokedWithinMs = 5000;
 const statusOf = async (key: string): Promise<number> => (await bearerChat(scene.gateway().url, key)).status;
 
 let person: string;
@@ -197,6 +209,24 @@ describe('a new key', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
+  it('shows the answer to a test request while it is still being streamed', async () => {
+    const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
+    await button(page, 'New key').click();
+    await page.getByLabel('Name', { exact: true }).last().fill('to stream');
+    await page.getByLabel('Only these').check();
+    await page.getByLabel('halting').check();
+    await button(page, 'Create key').click();
+    await button(page, 'Send one request').click();
+    const text = page.getByLabel('Answer');
+    await text.waitFor();
+    expect(await text.innerText()).not.toBe('');
+    await page.getByRole('button', { name: 'Waiting for the answer…', disabled: true }).waitFor();
+    expect(await page.getByText('done after').count()).toBe(0);
+    await page.getByRole('button', { name: 'Close' }).click();
+    await button(page, 'Leave without it').click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   it('for an unknown owner in the address shows an error that names `owner_id`', async () => {
     const page = await scene.open('/keys?owner_kind=team&owner_id=no-such-team');
     await button(page, 'New key').click();
@@ -280,17 +310,20 @@ describe('an existing key', () => {
     await button(page, 'Leave without it').click();
   });
 
-  it('is revoked only after confirmation', async () => {
+  it('is revoked only after confirmation, and requests with it are then refused with 401', async () => {
     const key = await makeKey({ name: 'to end' });
     const page = await openKey(key);
     await button(page, 'Revoke…').click();
     await page.getByText('It stops working within 5 seconds, for good.').waitFor();
     await button(page, 'Cancel').click();
     expect((await keyNow(key)).revoked_at).toBeNull();
+    expect(await statusOf(key.api_key)).toBe(200);
     await button(page, 'Revoke…').click();
     await button(page, 'Revoke key').click();
     await page.getByText('Key “to end” was revoked.').waitFor();
     expect((await keyNow(key)).revoked_at).not.toBeNull();
+    const isRefused = async () => ((await statusOf(key.api_key)) === 401 ? true : undefined);
+    await eventually(isRefused, revokedWithinMs);
     // The drawer loads the key again after the notice appears.
     await page.getByRole('button', { name: 'Revoke…', exact: true, disabled: true }).waitFor();
   });
