@@ -7,13 +7,15 @@ import { countMarks, markedParts } from '../../interfaces/admin-page/src/pages/r
 import { maxFound, placesOf } from '../../interfaces/admin-page/src/pages/request-log/search-text.ts';
 import { instantsOf, rangeOf } from '../../interfaces/admin-page/src/pages/request-logs/ranges.ts';
 import { fieldOfInstant, instantOfField } from '../../interfaces/admin-page/src/ui/instants.ts';
-import { requestQuery } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
+import {
+  chipTitles,
+  requestQuery,
+} from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
 import {
   viewsOf,
   withoutView,
   withView,
 } from '../../interfaces/admin-page/src/pages/request-logs/saved-views.ts';
-import { costWithin } from '../support/cost.ts';
 
 const families = ['chat_completions', 'messages', 'responses', 'embeddings'] as const;
 const pieces = (operation: string, request: unknown, response: unknown) =>
@@ -77,21 +79,28 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('is assembled from the deltas of a truncated chat stream, followed by its error', () => {
+  it('is assembled from the deltas of a chat stream, complete or truncated, followed by its error', () => {
     const delta = (fields: object) => ({ choices: [{ index: 0, delta: fields }] });
     const events = [
       delta({ role: 'assistant', content: 'He' }),
       delta({ content: 'llo' }),
       delta({ tool_calls: [{ index: 0, id: 'c', function: { name: 'look', arguments: '{"a"' } }] }),
       delta({ tool_calls: [{ index: 0, function: { arguments: ':1}' } }] }),
-      '[TRUNCATED 7 items]',
     ];
-    expect(pieces('chat_completions', {}, { stream: true, events, error: { message: 'It broke' } })).toEqual([
-      [
-        'assistant',
-        { kind: 'text', text: 'Hello' },
-        { kind: 'call', id: 'c', name: 'look', args: '{"a":1}' },
-      ],
+    const said = [
+      'assistant',
+      { kind: 'text', text: 'Hello' },
+      { kind: 'call', id: 'c', name: 'look', args: '{"a":1}' },
+    ];
+    const ending = [
+      { choices: [{ index: 0, delta: {}, finish_reason: 'tool_calls' }] },
+      { choices: [], usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } },
+    ];
+    const streamed = { stream: true, events: [...events, ...ending] };
+    expect(pieces('chat_completions', {}, streamed)).toEqual([said]);
+    const truncated = { stream: true, events: [...events, '[TRUNCATED 7 items]'] };
+    expect(pieces('chat_completions', {}, { ...truncated, error: { message: 'It broke' } })).toEqual([
+      said,
       ['error', { kind: 'text', text: 'It broke' }],
     ]);
   });
@@ -146,7 +155,7 @@ describe('the conversation of a stored payload', () => {
     ]);
   });
 
-  it('is read from a Responses request and an incomplete answer stream', () => {
+  it('is read from a Responses request and its answers, non-streamed, streamed and truncated', () => {
     const request = {
       instructions: 'Be brief',
       input: [
@@ -166,7 +175,7 @@ describe('the conversation of a stored payload', () => {
       { type: 'response.output_text.delta', output_index: 1, delta: 'Ye' },
       { type: 'response.output_text.delta', output_index: 1, delta: 's' },
     ];
-    expect(pieces('responses', request, { stream: true, events })).toEqual([
+    const asked = [
       ['system', { kind: 'text', text: 'Be brief' }],
       ['user', { kind: 'text', text: 'Hi' }],
       [
@@ -179,8 +188,23 @@ describe('the conversation of a stored payload', () => {
           result: { kind: 'result', callId: 'c', text: 'found', failed: false },
         },
       ],
-      ['assistant', { kind: 'reasoning', text: 'Hm' }, { kind: 'text', text: 'Yes' }],
-    ]);
+    ];
+    const said = ['assistant', { kind: 'reasoning', text: 'Hm' }, { kind: 'text', text: 'Yes' }];
+    expect(pieces('responses', request, { stream: true, events })).toEqual([...asked, said]);
+    const output = [
+      { type: 'reasoning', summary: [{ text: 'Hm' }] },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'Yes' }] },
+      { type: 'function_call', call_id: 'd', name: 'go', arguments: '{"b":1}' },
+    ];
+    const answer = [...said, { kind: 'call', id: 'd', name: 'go', args: '{"b":1}' }];
+    expect(pieces('responses', request, { body: { output } })).toEqual([...asked, answer]);
+    const done = output.map((item, index) => ({
+      type: 'response.output_item.done',
+      output_index: index,
+      item,
+    }));
+    const completed = [...events, ...done, { type: 'response.completed', response: { output } }];
+    expect(pieces('responses', request, { stream: true, events: completed })).toEqual([...asked, answer]);
   });
 
   it('has the input texts of an embeddings request, and the length and first numbers of each vector', () => {
@@ -240,21 +264,6 @@ describe('the conversation of a stored payload', () => {
     );
     expect(saidOf('chat_completions', null, undefined)).toBeUndefined();
     expect(saidOf('later_family', { body: {} }, null)).toBeUndefined();
-  });
-
-  it('with ten times as many messages is read in less than 60 times the time', () => {
-    const cost = (count: number, boundMs: number): number => {
-      const messages = Array.from({ length: count }, (_, n) =>
-        n % 2 === 0
-          ? { role: 'assistant', tool_calls: [{ id: `c${n}`, function: { name: 'f', arguments: '{}' } }] }
-          : { role: 'tool', tool_call_id: `c${n - 1}`, content: 'x' },
-      );
-      return costWithin(boundMs, () =>
-        expect(pieces('chat_completions', { messages }, null)).toHaveLength(count / 2),
-      );
-    };
-    const bound = 60 * Math.max(cost(4_000, 0), 5);
-    expect(cost(40_000, bound)).toBeLessThan(bound);
   });
 });
 
@@ -375,6 +384,48 @@ describe('the filters in the address', () => {
     expect([fieldOfInstant('soon'), fieldOfInstant(undefined)]).toEqual(['', '']);
   });
 
+  it('become a query with every filter and its exclusion', () => {
+    const texts = [
+      'model_key',
+      'provider_key',
+      'error_code',
+      'user_id',
+      'team_id',
+      'service_account_id',
+      'api_key_id',
+      'service',
+      'component',
+      'env',
+      'agent_harness_key',
+    ].flatMap((name) => [
+      [name, `a ${name}`],
+      [`not_${name}`, `no ${name}`],
+    ]);
+    const asTyped = Object.fromEntries([
+      ...texts,
+      ['request_id', 'r'],
+      ['request_id_sha256', 'ab'],
+      ['pricing_status', 'usage_missing'],
+      ['owner_kind', 'team'],
+      ['tag_key', 'customer'],
+      ['tag_value', 'acme'],
+    ]);
+    const converted = { status_code: '502', not_status_code: '404', failed: 'true', in_ledger: 'false' };
+    const filters = { ...asTyped, ...converted };
+    expect(Object.keys(filters).toSorted()).toEqual(Object.keys(chipTitles).toSorted());
+    expect(
+      requestQuery({ ...filters, from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' }, now),
+    ).toEqual({
+      ...asTyped,
+      status_code: 502,
+      not_status_code: 404,
+      failed: true,
+      in_ledger: false,
+      from: '2026-01-01T00:00:00Z',
+      to: '2026-01-02T00:00:00Z',
+    });
+  });
+
   it('become a query without incomplete tags and other parameters, and an invalid `failed` throws', () => {
     const filters = {
       model_key: 'fast',
@@ -385,6 +436,7 @@ describe('the filters in the address', () => {
       live: 'on',
     };
     expect(requestQuery(filters, now)).toEqual({ model_key: 'fast', status_code: 502 });
+    expect(requestQuery({ tag_value: 'acme' }, now)).toEqual({});
     expect(requestQuery({ tag_key: 'a', tag_value: 'b', status_code: 'ok' }, now)).toEqual({
       tag_key: 'a',
       tag_value: 'b',

@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 
 describe('the list of requests', () => {
-  it('shows outcome, exact cost, pricing state and service, with `0` for zero and `n/a` for unknown', async () => {
+  it('shows outcome, model, provider, exact cost, pricing state and service, with `0` for zero and `n/a` for unknown', async () => {
     const page = await scene.open(root);
     await count(page, 4);
     const text = async (id: string) => await rowsOf(page).filter({ hasText: id }).innerText();
@@ -48,6 +48,18 @@ describe('the list of requests', () => {
     expect(await text('r-502')).toContain('n/a');
     expect(await text('r-free')).toContain('unpriced');
     expect(await text('r-tags')).toMatch(/checkout\s*\/\s*prod/);
+    const at = (await page.getByRole('table').getByRole('columnheader').allInnerTexts()).indexOf(
+      'Model → provider',
+    );
+    for (const [id, model] of [
+      ['r-fast', 'fast'],
+      ['r-tags', 'thinker'],
+      ['r-502', 'broken'],
+      ['r-free', 'unpriced'],
+    ] as const)
+      expect(await rowsOf(page).filter({ hasText: id }).getByRole('cell').nth(at).textContent()).toBe(
+        `${model} → up`,
+      );
     expect(await page.locator('.facts').innerText()).toBe('4 requests that are kept, newest first');
   });
 
@@ -155,7 +167,8 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({ tag_key: 'customer', tag_value: 'acme' });
   });
 
-  it('filters by a range relative to now, and by a custom range', async () => {
+  it('filters by a range relative to now, and by a custom range of two instants', async () => {
+    const hoursAgo = (hours: number) => new Date(Date.now() - hours * 3_600_000).toISOString().slice(0, 19);
     const page = await scene.open(root);
     await count(page, 4);
     await page.getByRole('button', { name: 'Last hour' }).click();
@@ -164,11 +177,21 @@ describe('the list of requests', () => {
     await page.getByRole('button', { name: 'Last day' }).click();
     await count(page, 4);
     await page.getByRole('button', { name: 'Custom' }).click();
-    await page
-      .getByLabel('To (UTC, exclusive)')
-      .fill(new Date(Date.now() - 3_600_000).toISOString().slice(0, 19));
+    const from = page.getByLabel('From (UTC)');
+    await page.getByLabel('To (UTC, exclusive)').fill(hoursAgo(1));
     await count(page, 1);
-    expect(searchOf(page)['to']).toMatch(/Z$/);
+    const twoHoursAgo = hoursAgo(2);
+    await from.fill(twoHoursAgo);
+    await count(page, 0);
+    expect(searchOf(page)).toEqual({
+      range: 'custom',
+      from: `${twoHoursAgo}Z`,
+      to: expect.stringMatching(/Z$/),
+    });
+    await from.fill(hoursAgo(4));
+    await count(page, 1);
+    await page.getByLabel('To (UTC, exclusive)').fill('');
+    await count(page, 4);
     await page.getByRole('button', { name: 'All', exact: true }).click();
     await count(page, 4);
   });
