@@ -95,9 +95,10 @@ describe('the alert of a budget', () => {
     expect(searchOf(page)).toEqual({});
   });
 
-  it('shows failed, pending and sent mails separately', async () => {
+  it('shows failed, pending, sending and sent mails separately', async () => {
     for (const [recipient, status] of [
       ['b@example.com', 'pending'],
+      ['e@example.com', 'sending'],
       ['c@example.com', 'sent'],
       ['d@example.com', 'sent'],
     ])
@@ -105,16 +106,21 @@ describe('the alert of a budget', () => {
         `insert into budget_alert_deliveries (budget_alert_id, ownership_scope_key, recipient, delivery_status, created_at,
            attempted_at, sent_at)
          select budget_alert_id, ownership_scope_key, '${recipient}', '${status}', now(),
-                case when '${status}' = 'sent' then now() end, case when '${status}' = 'sent' then now() end
+                case when '${status}' in ('sending', 'sent') then now() end, case when '${status}' = 'sent' then now() end
          from budget_alerts limit 1`,
       );
     const page = await scene.open(`/alerts?open=${(await newest()).budget_alert_id}`);
     const mails = await csvOf(page, 'Mails of the alert');
     const stateIn = (line: string): string => line.split(',')[1] ?? '';
-    expect(new Set(mails.slice(1).map(stateIn))).toEqual(new Set(['failed', 'pending', 'sent']));
-    expect(mails).toHaveLength(5);
+    expect(new Set(mails.slice(1).map(stateIn))).toEqual(new Set(['failed', 'pending', 'sending', 'sent']));
+    expect(mails).toHaveLength(6);
     await page.getByRole('button', { name: 'Close' }).click();
-    expect(await row().locator('.badge').allTextContents()).toEqual(['1 failed', '1 pending', '2 sent']);
+    expect(await row().locator('.badge').allTextContents()).toEqual([
+      '1 failed',
+      '1 sending',
+      '1 pending',
+      '2 sent',
+    ]);
   });
 
   it('is listed in pages of 50, with the page in the address', async () => {

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { basicConfig, pricedAt } from '../support/gateway.ts';
 import { axeViolations, pageScene } from './page-scene.ts';
+import { csvOf, searchOf } from './report-pages.ts';
 
 /** At 0.10 USD per million tokens, 1000 prompt tokens cost 0.0001 USD. */
 const scene = pageScene((upstream, key) =>
@@ -161,9 +162,23 @@ describe('a budget on the page', () => {
 });
 
 describe('the list of budgets', () => {
-  it('shows spend against each amount, filters by kind, name and spend, and has kind and name in the address', async () => {
+  it('shows every owner with spend against the amount, and has its filters by kind, name and spend in the address', async () => {
     const page = await scene.open('/budgets');
     await rowOf(page, 'Platform').waitFor();
+    const owners = await scene.query<{ owner: string }>(
+      `select name as owner from users union all select name from teams`,
+    );
+    const rows = (await csvOf(page, 'Budgets')).slice(1).map((line) => line.split(','));
+    expect(rows.map(([owner]) => owner).toSorted()).toEqual(owners.map(({ owner }) => owner).toSorted());
+    // After the e-mail address: kind, share, spend and amount.
+    expect(rows.map(([owner, , ...more]) => [owner, ...more.slice(0, 4)])).toEqual(
+      expect.arrayContaining([
+        ['A', 'user', '300 %', '0.0003', '0.0001'],
+        ['Contested', 'team', '0 %', '0', '3'],
+        ['Platform', 'team', '', '0', ''],
+        ['Search', 'team', '0 %', '0', '900719925474.0991'],
+      ]),
+    );
     const choices = page.locator('.filters').getByRole('combobox');
     const meter = rowOf(page, 'A').getByRole('meter');
     expect(await meter.getAttribute('aria-valuetext')).toBe('300.0 %, 0.0003 of 0.0001 USD');
@@ -180,6 +195,10 @@ describe('the list of budgets', () => {
     await choices.nth(1).selectOption('80 % spent or more');
     await rowOf(page, 'Platform').waitFor({ state: 'detached' });
     expect(await rowOf(page, 'A').count()).toBe(1);
+    expect(searchOf(page)).toEqual({ state: 'near' });
+    await page.reload();
+    await rowOf(page, 'A').waitFor();
+    expect(await rowOf(page, 'Platform').count()).toBe(0);
     await page.getByLabel('Name, e-mail or id').fill('nobody at all');
     await page.getByText('No owner matches').waitFor();
   });

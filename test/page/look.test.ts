@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Locator } from 'playwright-core';
 import { basicConfig } from '../support/gateway.ts';
-import { axeViolations, pageScene } from './page-scene.ts';
+import { axeViolations, centreDistance, leastCentreDistance, pageScene } from './page-scene.ts';
 
 const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
@@ -22,7 +22,7 @@ async function boxOf(thing: Locator) {
 }
 
 describe('the drawer of a key', () => {
-  it('has its id in one line, and no axe-core violations with two models', async () => {
+  it('has its id in one line, and the links of two models at least 24 px apart', async () => {
     const made = await scene.admin('POST', '/api/v1/admin/api-keys', {
       name: 'two models',
       owner_kind: 'team',
@@ -33,6 +33,8 @@ describe('the drawer of a key', () => {
     const page = await scene.open(`/keys?open=${id}`);
     const { height } = await boxOf(page.getByRole('dialog').getByText(id));
     expect(height).toBeLessThan(20);
+    const model = (name: string) => page.getByRole('dialog').getByRole('link', { name, exact: true });
+    expect(await centreDistance(model('fast'), model('slow'))).toBeGreaterThanOrEqual(leastCentreDistance);
     expect(await axeViolations(page)).toEqual([]);
   });
 });

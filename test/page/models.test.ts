@@ -1,11 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { basicConfig } from '../support/gateway.ts';
 import { axeViolations, pageScene } from './page-scene.ts';
 
 const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
     more: {
+      providers: [
+        {
+          id: 'up',
+          type: 'compat',
+          base_url: upstream,
+          auth: { mode: 'bearer', token: 'a-token-0123456789' },
+        },
+        {
+          id: 'cloud-a',
+          type: 'cloud_a_platform',
+          project_id: 'my-project',
+          location: 'europe-west4',
+          auth: { mode: 'bearer', token: 'a-token-0123456789' },
+        },
+      ],
       models: [
         {
           id: 'fast',
@@ -20,6 +35,7 @@ const scene = pageScene((upstream, key) =>
             { provider: 'up', upstream_model: 'simulated-fast?status=500', priority: 300, enabled: false },
           ],
         },
+        { id: 'on-platform', routes: [{ provider: 'cloud-a', upstream_model: 'google/gemini-2.5-flash' }] },
         { id: 'org/broken:1', routes: [{ provider: 'up', upstream_model: 'simulated-fast?status=500' }] },
       ],
     },
@@ -28,6 +44,25 @@ const scene = pageScene((upstream, key) =>
 
 const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Models' }).getByRole('row').filter({ hasText: name });
+
+const capabilities = ['chat', 'responses', 'embeddings', 'streams', 'tools', 'vision', 'JSON schema'];
+
+/** The rows of the capabilities of a route: what the file has, what is effective, and why not. */
+async function capabilitiesOf(drawer: Locator, route: number) {
+  const rows = drawer.getByRole('table', { name: `Capabilities of route ${route}` }).locator('tbody tr');
+  await rows.first().waitFor();
+  return Object.fromEntries(
+    await Promise.all(
+      (await rows.all()).map(
+        async (each) =>
+          [
+            await each.getByRole('rowheader').textContent(),
+            await each.getByRole('cell').allTextContents(),
+          ] as const,
+      ),
+    ),
+  );
+}
 
 describe('models on the page', () => {
   it('show the first route, its price or that it is unpriced, and the requests of the last day', async () => {
@@ -73,7 +108,7 @@ describe('models on the page', () => {
     expect(page.url()).toContain('enabled=false');
   });
 
-  it('show their routes in the order that requests use, with capabilities and why one is missing', async () => {
+  it('show their routes in the order that requests use, each with its capabilities and why one is missing', async () => {
     const page = await scene.open('/models?open=fast');
     const drawer = page.getByRole('dialog', { name: 'Model fast' });
     await drawer.getByRole('heading', { name: /Its 3 routes/ }).waitFor();
@@ -86,17 +121,26 @@ describe('models on the page', () => {
       'up → simulated-slow',
       'up → simulated-fast?status=500',
     ]);
-    const vision = drawer
-      .getByRole('table', { name: 'Capabilities of route 0' })
-      .getByRole('row')
-      .filter({ hasText: 'vision' });
-    const [configured, effective, why] = await vision.getByRole('cell').allTextContents();
-    expect([configured, effective]).toEqual(['no', 'no']);
-    expect(why).not.toBe('');
+    const all = Object.fromEntries(capabilities.map((name) => [name, ['yes', 'yes', '']]));
+    const vision = ['no', 'no', "The route's `capabilities` set `vision` to false."];
+    expect(await capabilitiesOf(drawer, 0)).toEqual({ ...all, vision });
+    expect(await capabilitiesOf(drawer, 1)).toEqual(all);
+    expect(await capabilitiesOf(drawer, 2)).toEqual(all);
     await drawer.getByText('disabled', { exact: true }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
+    await scene.open('/models?open=on-platform');
+    const lacks = (name: string) => [
+      'yes',
+      'no',
+      `A generation model on \`cloud_a_platform\` does not serve \`${name}\`.`,
+    ];
+    expect(await capabilitiesOf(page.getByRole('dialog', { name: 'Model on-platform' }), 0)).toEqual({
+      ...all,
+      responses: lacks('responses'),
+      embeddings: lacks('embeddings'),
+    });
   });
 
   it('are tested by keyboard at the expense of a chosen owner, with the result and a link to the request log', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { basicConfig } from '../support/gateway.ts';
-import { axeViolations, pageScene } from './page-scene.ts';
+import { axeViolations, centreDistance, leastCentreDistance, pageScene } from './page-scene.ts';
 import {
   axeInBothThemes,
   csvOf,
@@ -159,7 +159,7 @@ describe('the overview of a gateway with requests', () => {
     await scene.query(`update request_logs set status_code = 502 where model_key = 'broken'`);
   });
 
-  it('has no axe-core violations at 360 px with two failed routes that need attention', async () => {
+  it('has the links of two failed routes at least 24 px apart at 360 px, and no axe-core violations', async () => {
     const page = scene.page();
     const route = { kind: 'route', id: 'the-fast', title: 'provider-0', count: 9 };
     const items = [route, { ...route, id: 'the-large' }];
@@ -171,7 +171,11 @@ describe('the overview of a gateway with requests', () => {
     });
     await page.setViewportSize({ width: 360, height: 780 });
     await scene.open('/');
-    await page.getByRole('link', { name: 'the-large at provider-0: 9' }).waitFor();
+    const failed = (model: string) => page.getByRole('link', { name: `${model} at provider-0: 9` });
+    await failed('the-large').waitFor();
+    expect(await centreDistance(failed('the-fast'), failed('the-large'))).toBeGreaterThanOrEqual(
+      leastCentreDistance,
+    );
     expect(await axeViolations(page)).toEqual([]);
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.unroute('**/api/v1/admin/overview');

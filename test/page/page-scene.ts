@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { account, type AdminClient, adminClient, makeAdmin } from '../support/admin.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { aKey, basicConfig, type ConfigFile } from '../support/gateway.ts';
@@ -94,6 +94,21 @@ export async function logIn(
   await page.getByLabel('Password').fill(who.password);
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
   await page.getByRole('navigation', { name: 'Pages', exact: true }).waitFor();
+}
+
+/** Pixels between the centres of two targets, which WCAG 2.5.8 limits for small ones. */
+export async function centreDistance(one: Locator, other: Locator): Promise<number> {
+  const [a, b] = [await centreOf(one), await centreOf(other)];
+  return Math.hypot(a.x - b.x, a.y - b.y);
+}
+
+/** The least distance of the centres of two targets that are smaller than 24 px, as links in a text are. */
+export const leastCentreDistance = 24;
+
+async function centreOf(target: Locator): Promise<{ readonly x: number; readonly y: number }> {
+  const box = await target.boundingBox();
+  if (box === null) throw new Error(`${String(target)} is not seen`);
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 }
 
 interface AxeResult {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { axeViolations, pageScene } from './page-scene.ts';
 
 const scene = pageScene();
@@ -7,6 +7,13 @@ const root = '/api/v1/admin/rate-limits';
 
 const row = (page: Page, name: string) =>
   page.getByRole('table', { name: 'Rate limits' }).getByRole('row').filter({ hasText: name });
+
+/** The error that describes an invalid field. */
+async function faultOf(field: Locator): Promise<string | null> {
+  expect(await field.getAttribute('aria-invalid')).toBe('true');
+  const about = await field.getAttribute('aria-describedby');
+  return field.page().locator(`id=${about}`).getByRole('alert').textContent();
+}
 const limits = async () =>
   scene.query<{
     requests_per_minute: string | null;
@@ -24,25 +31,30 @@ describe('rate limits on the page', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
-  it('are set by keyboard for a subject found by search, and show validation errors', async () => {
+  it('are set by keyboard for a subject found by search, and show each validation error at its field', async () => {
     const page = await scene.open('/rate-limits');
     await page.getByRole('button', { name: 'Set a rate limit' }).focus();
     await page.keyboard.press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Set a rate limit' });
     await dialog.waitFor();
     await dialog.getByRole('button', { name: 'Save rate limit' }).press('Enter');
-    await dialog.getByText('Choose what to limit.').waitFor();
-    await dialog.getByText('Set at least one of the three.').waitFor();
+    const perMinute = dialog.getByLabel('Requests per minute');
+    await dialog.getByRole('alert').first().waitFor();
+    expect(await faultOf(dialog.getByRole('combobox'))).toBe('Choose what to limit.');
+    expect(await faultOf(perMinute)).toBe('Set at least one of the three.');
     await dialog.getByRole('combobox').focus();
     await page.keyboard.type('platf');
     await dialog.getByRole('option', { name: 'Platform' }).waitFor();
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Enter');
     await dialog.getByRole('button', { name: 'Choose another' }).waitFor();
-    await dialog.getByLabel('Requests per minute').fill('1.5');
+    await perMinute.fill('1.5');
     await dialog.getByRole('button', { name: 'Save rate limit' }).press('Enter');
     await dialog.getByText('Type a whole number of at least 1, or leave it empty.').waitFor();
-    await dialog.getByLabel('Requests per minute').fill('60');
+    expect(await faultOf(perMinute)).toBe('Type a whole number of at least 1, or leave it empty.');
+    for (const other of ['Tokens per minute', 'Requests in flight'])
+      expect(await dialog.getByLabel(other).getAttribute('aria-invalid')).toBe('false');
+    await perMinute.fill('60');
     await dialog.getByLabel('Requests in flight').fill('5');
     await page.keyboard.press('Enter');
     await page.getByText('Platform has a rate limit.').waitFor();

@@ -4,11 +4,15 @@ import { axeViolations, pageScene } from './page-scene.ts';
 
 const scene = pageScene();
 
-const openSearch = async (keys = '/'): Promise<Page> => {
-  const page = await scene.open('/audit');
+const searchBy = async (keys: string): Promise<Page> => {
+  const page = scene.page();
   await page.keyboard.press(keys);
-  await page.getByRole('dialog').getByRole('combobox').waitFor();
+  await page.getByRole('dialog').getByRole('combobox').and(page.locator(':focus')).waitFor();
   return page;
+};
+const openSearch = async (): Promise<Page> => {
+  await scene.open('/audit');
+  return searchBy('/');
 };
 const options = (page: Page) => page.getByRole('listbox').getByRole('option');
 const answer = (route: Route, title: string) =>
@@ -21,11 +25,15 @@ const answer = (route: Route, title: string) =>
   });
 
 describe('the search', () => {
-  it.each(['/', 'Control+k'])('opens by %s, and closes by Esc', async (keys) => {
-    const page = await openSearch(keys);
+  it.each(['/', 'Control+k'])('opens by %s, and closes by Esc, which returns the focus', async (keys) => {
+    const before = scene.page().getByRole('link', { name: 'Teams', exact: true });
+    await scene.open('/audit');
+    await before.focus();
+    const page = await searchBy(keys);
     expect(await axeViolations(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').getByRole('combobox').waitFor({ state: 'detached' });
+    await before.and(page.locator(':focus')).waitFor();
   });
 
   it('does not open over a form, and opens over a drawer', async () => {

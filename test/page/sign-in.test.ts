@@ -133,14 +133,26 @@ describe('with a second factor', () => {
     });
   });
 
-  it('that is required, a login shows the enrolment before the requested page', async () => {
+  it('that is required, a login can only enrol: every page shows the enrolment, and the API refuses with 403', async () => {
     await scene.gateway().take(config({ ...withProvider(), require_second_factor: true }));
     await someone('/keys', async (page) => {
       await page.getByLabel('E-mail').fill(account.email);
       await page.getByLabel('Password').fill(account.password);
       await submit(page);
-      await page.getByRole('heading', { name: 'A second factor is required' }).waitFor();
+      const required = page.getByRole('heading', { name: 'A second factor is required' });
+      await required.waitFor();
       expect(await axeViolations(page)).toEqual([]);
+      const refused = await page.request.get(`${publicUrl}/api/v1/admin/users`);
+      expect([refused.status(), await refused.json()]).toMatchObject([
+        403,
+        { error: { code: 'enrolment_required' } },
+      ]);
+      await page.goto(`${publicUrl}/admin/people`);
+      await required.waitFor();
+      expect(await page.content()).not.toContain('a@example.com');
+      expect(await page.getByRole('navigation').count()).toBe(0);
+      await page.goto(`${publicUrl}/admin/keys`);
+      await required.waitFor();
       await page.getByLabel('Password').fill(account.password);
       await button(page, 'Continue').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
@@ -184,17 +196,20 @@ describe('at the identity provider', () => {
     });
   });
 
-  it('a user who is not a platform admin gets no data, and can log out', async () => {
+  it('a user who is not a platform admin gets no data, and can log out and in as an admin', async () => {
     signsIn('visitor@example.com');
     await someone('/people', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
       await page.getByText('visitor@example.com, who is not a platform admin').waitFor();
       expect(await axeViolations(page)).toEqual([]);
       expect(await page.content()).not.toContain('a@example.com');
+      expect((await page.request.get(`${publicUrl}/api/v1/admin/users`)).status()).toBe(403);
       await button(page, 'Log out').click();
       await page.waitForURL((url) => url.origin === provider.issuer);
       await page.goto(`${publicUrl}/admin/people`);
       await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+      await logIn(page);
+      await page.getByRole('cell', { name: 'a@example.com' }).waitFor();
     });
   });
 });

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { filtersOf, inBothThemes } from './owner-scene.ts';
+import { eventually } from '../e2e/traces.ts';
+import { bearerChat, filtersOf, inBothThemes } from './owner-scene.ts';
 import { axeViolations, pageScene } from './page-scene.ts';
 
 const scene = pageScene();
@@ -52,7 +53,7 @@ const none = {
 };
 
 describe('a team', () => {
-  it('is created, and an invalid id or one that is in use shows an error', async () => {
+  it('is created, and an invalid id or one that is in use is an error at its field', async () => {
     const page = await scene.open('/teams');
     await button(page, 'New team').click();
     const id = page.getByRole('dialog').getByLabel('Id');
@@ -62,7 +63,12 @@ describe('a team', () => {
     expect(await id.getAttribute('aria-invalid')).toBe('true');
     await id.fill('platform');
     await button(page, 'Create team').click();
-    await page.getByText('There is a team of this id.').first().waitFor();
+    const inUse = page
+      .getByRole('dialog')
+      .locator('.field')
+      .filter({ has: page.getByLabel('Id') });
+    await inUse.getByRole('alert').getByText('There is a team of this id.').waitFor();
+    expect(await id.getAttribute('aria-invalid')).toBe('true');
     await id.fill('created');
     await id.press('Enter');
     await page.getByRole('heading', { name: 'Team created' }).waitFor();
@@ -106,13 +112,16 @@ describe('a team', () => {
     expect(await teamNow('renamed')).toMatchObject({ name: 'Mine' });
   });
 
-  it('is deactivated with messages about its key and its kept budget', async () => {
+  it('is deactivated with messages about its key, which is refused, and its budget, which is kept', async () => {
     await makeTeam('closing', 'Closing');
-    await scene.admin('POST', '/api/v1/admin/api-keys', {
+    const made = await scene.admin('POST', '/api/v1/admin/api-keys', {
       name: 'k',
       owner_kind: 'team',
       owner_id: 'closing',
     });
+    const { api_key: key } = made.data as { readonly api_key: string };
+    const statusNow = async () => (await bearerChat(scene.gateway().url, key)).status;
+    await eventually(async () => ((await statusNow()) === 200 ? true : undefined));
     await scene.admin('PUT', '/api/v1/admin/spend/budgets/teams/closing', {
       cadence: 'monthly',
       amount_10000: 10_000,
@@ -125,6 +134,9 @@ describe('a team', () => {
     await button(page, 'Deactivate').click();
     await page.getByText('Closing is no longer active. 1 key is refused, the budget was kept.').waitFor();
     expect(await teamNow('closing')).toMatchObject({ active: false });
+    const budgets = `select amount_10000::text as amount, hard_limit from team_budgets where team_id = 'closing' and active`;
+    expect(await scene.query(budgets)).toEqual([{ amount: '10000', hard_limit: true }]);
+    await eventually(async () => ((await statusNow()) === 401 ? true : undefined));
   });
 });
 

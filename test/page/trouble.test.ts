@@ -95,7 +95,11 @@ describe('an invalid filter in the address', () => {
 });
 
 describe('a late response', () => {
-  it('marks the list as busy with earlier data, and disables its CSV button', async () => {
+  /** The first of so many days that end today. */
+  const firstDay = (days: number): string =>
+    new Date(Date.now() - (days - 1) * 86_400_000).toISOString().slice(0, 10);
+
+  it('keeps the earlier rows of a list, marks it as busy, and disables its CSV button', async () => {
     const page = await scene.open('/keys');
     await page.getByRole('row', { name: 'laptop' }).waitFor();
     let answer = (): void => undefined;
@@ -106,19 +110,21 @@ describe('a late response', () => {
       await isAsked;
       await route.continue();
     });
+    const earlier = await page.locator('main tbody tr').allTextContents();
     await page.locator('.filters').getByLabel('Status').selectOption('revoked');
     await page.getByText('Waiting for Keys; showing earlier data…').waitFor();
     await page.getByText('refreshing…').waitFor();
     const list = page.getByRole('region', { name: 'Keys, scrolls' });
     expect(await list.getAttribute('aria-busy')).toBe('true');
     await page.getByRole('button', { name: 'CSV', disabled: true }).waitFor();
+    expect(await page.locator('main tbody tr').allTextContents()).toEqual(earlier);
     answer();
     await page.getByRole('row', { name: 'laptop' }).waitFor({ state: 'detached' });
     expect(await page.getByText('showing earlier data').count()).toBe(0);
     await page.unrouteAll({ behavior: 'wait' });
   });
 
-  it('marks both parts of a report as showing earlier data', async () => {
+  it('keeps both parts of a report, and marks them as showing earlier data', async () => {
     expect((await scene.chat()).status).toBe(200);
     const page = await scene.open('/spend');
     await page.getByRole('link', { name: 'fast' }).waitFor();
@@ -134,9 +140,11 @@ describe('a late response', () => {
     await page.getByLabel('Days').selectOption('30');
     await page.getByText('Waiting for the spend; showing earlier data…').waitFor();
     await page.getByText('Waiting for the spend of each day; showing earlier data…').waitFor();
+    await page.getByText(`from ${firstDay(7)}`).waitFor();
+    await page.getByRole('link', { name: 'fast' }).waitFor();
+    await page.locator('figcaption').getByText('Spend per day by').waitFor();
     answer();
-    const first = new Date(Date.now() - 29 * 86_400_000).toISOString().slice(0, 10);
-    await page.getByText(`from ${first}`).waitFor();
+    await page.getByText(`from ${firstDay(30)}`).waitFor();
     // The two parts of the report arrive one after the other.
     await page.getByText('showing earlier data').first().waitFor({ state: 'detached' });
     await page.unrouteAll({ behavior: 'wait' });
