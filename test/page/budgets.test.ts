@@ -169,7 +169,8 @@ describe('the list of budgets', () => {
       `select name as owner from users union all select name from teams`,
     );
     const rows = (await csvOf(page, 'Budgets')).slice(1).map((line) => line.split(','));
-    expect(rows.map(([owner]) => owner).toSorted()).toEqual(owners.map(({ owner }) => owner).toSorted());
+    expect(rows).toHaveLength(owners.length);
+    expect(new Set(rows.map(([owner]) => owner))).toEqual(new Set(owners.map(({ owner }) => owner)));
     // After the e-mail address: kind, share, spend and amount.
     expect(rows.map(([owner, , ...more]) => [owner, ...more.slice(0, 4)])).toEqual(
       expect.arrayContaining([
