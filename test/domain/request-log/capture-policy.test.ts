@@ -1,12 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   type CaptureMode,
+  isKept,
   isLogged,
   payloadPolicyVersion,
 } from '../../../domain/request-log/capture-policy.ts';
 import { aCaller, serviceAccountKey, teamKey, userKey } from '../../support/arbitraries/callers.ts';
 
-describe('whether a request is logged depends on the capture mode and the owner of the key', () => {
+describe('whether a request is logged, and its bodies are kept, depends on the capture mode and the owner of the key', () => {
   it.each([
     ['disabled', 'a user with logging on', userKey(true), false],
     ['disabled', 'a user with logging off', userKey(false), false],
@@ -24,6 +25,7 @@ describe('whether a request is logged depends on the capture mode and the owner 
     '%s, %s',
     (mode, _, keyOwner, logged) => {
       expect(isLogged(mode, aCaller(keyOwner))).toBe(logged);
+      expect(isKept(mode, aCaller(keyOwner))).toBe(logged && mode === 'redacted_payloads');
     },
   );
 
