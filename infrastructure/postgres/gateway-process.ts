@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type DatabasePool, sql } from 'slonik';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import { sqlState } from './database-fault.ts';
-import { withinTime } from './within-time.ts';
+import { giveUpMs, withinTime } from './within-time.ts';
 
 /** Why the database takes no rows. */
 export type WriteTrouble = 'read_only' | 'disk_full';
@@ -15,7 +15,11 @@ export interface GatewayProcess {
   readonly unwritable: () => WriteTrouble | undefined;
   /** Reports a failed statement. If it shows that rows cannot be written, that holds until a probe succeeds. */
   readonly failed: (error: unknown) => void;
-  /** Releases the claim of a request that has ended but could not end its claim. This happens with the next beat. */
+  /**
+   * Releases the claim and holds of a request that has ended but could not end them. This happens with the next beat,
+   * and again once no statement of the request can still be running: the server continues one after its connection is
+   * lost, and may then commit what was released before.
+   */
   readonly release: (requestLogId: RequestLogId) => void;
   /** Records that the process is alive and probes whether rows can be written. Rejects if the database is away. */
   readonly beat: () => Promise<void>;
@@ -33,7 +37,7 @@ const probedLatelyMs = 250;
 const probePages = 1;
 const doubtfulPages = 128;
 
-/** Limit of claims waiting to be released. Claims beyond it are not released but expire. */
+/** Limit of claims waiting to be released, and to be released again. Claims beyond it are not released but expire. */
 const maxReleases = 10_000;
 
 export interface GatewayProcessOptions {
@@ -41,13 +45,17 @@ export interface GatewayProcessOptions {
   readonly onWriting: (trouble: WriteTrouble | undefined) => void;
   /** The id under which other servers already know this process. */
   readonly id?: string | undefined;
+  /** How long a statement of a request may still be running after the request has ended. */
+  readonly runningMs?: number;
 }
 
 export function gatewayProcess(
   pool: DatabasePool,
-  { onWriting, id = randomUUID() }: GatewayProcessOptions,
+  { onWriting, id = randomUUID(), runningMs = giveUpMs }: GatewayProcessOptions,
 ): GatewayProcess {
   const releases = new Set<string>();
+  /** When each released request is released again, the earliest first. */
+  const again = new Map<string, number>();
   let trouble: WriteTrouble | undefined;
   let failures = 0;
   let probedAt = Number.NEGATIVE_INFINITY;
@@ -65,11 +73,18 @@ export function gatewayProcess(
   };
   /** Records that the process is alive, if the database has this many pages to spare. */
   const sendHeartbeat = async (pages: number): Promise<void> => {
-    const released = [...releases];
+    const startedAt = performance.now();
+    const first = [...releases];
+    const repeated = [...again].filter(([, at]) => at <= startedAt).map(([each]) => each);
+    const released = sql.array([...first, ...repeated], 'uuid');
     await withinTime(pool, (connection) =>
-      connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(released, 'uuid')}, ${pages})`),
+      connection.query(sql.unsafe`select gateway_beat(${id}, ${released}, ${pages})`),
     );
-    for (const each of released) releases.delete(each);
+    for (const each of repeated) again.delete(each);
+    for (const each of first) {
+      releases.delete(each);
+      if (again.size < maxReleases) again.set(each, startedAt + runningMs);
+    }
   };
   const beat = async (): Promise<void> => {
     const before = failures;

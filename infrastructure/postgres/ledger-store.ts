@@ -170,7 +170,9 @@ export const replayJournaled =
           ${storedJson([record])}::json, ${releasesOf(record)}, ${options.closeOnBlock()}, ${options.mailReady()},
           ${at}::timestamptz, true)
       `;
-      await place.query((pool) => withinTime(pool, (connection) => connection.query(statement)));
+      const settle = () =>
+        place.query((pool) => withinTime(pool, (connection) => connection.query(statement)));
+      await settle().catch((error: unknown) => (isThereAlready(error) ? settle() : Promise.reject(error)));
       await ended(record);
       return 'settled';
     } catch (error) {
@@ -190,7 +192,10 @@ const laneOf = ({ charge }: SettlementRecord): string | undefined =>
 
 type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
 
-/** `unique_violation`: a row of the batch already exists, and the statement was not told to expect that. */
+/**
+ * `unique_violation`: a row of the batch already exists, and the statement was not told to expect that, or an earlier
+ * try wrote it in the meantime: the server continues a statement after its connection is lost.
+ */
 const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
 
 /**
@@ -209,7 +214,7 @@ async function settleBatch(
   try {
     return await settleOnce(place, records, options, again);
   } catch (error) {
-    if (!again && isThereAlready(error)) return settleBatch(place, records, options, triesLeft - 1);
+    if (isThereAlready(error) && triesLeft > 0) return settleBatch(place, records, options, triesLeft - 1);
     const fault = databaseFault(error);
     options.onFault(fault, error);
     options.process.failed(error);

@@ -8,6 +8,7 @@ import { ledgerStore, replayJournaled } from '../../infrastructure/postgres/ledg
 import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
+import { eventually } from '../e2e/traces.ts';
 import { aRecord, aUser, admitted, anAsk, holder, pricedAt, unit, untilWaiting } from './ledger-bench.ts';
 import { aLimit, limitedAsk, takenOf } from './limits-bench.ts';
 import { tcpProxy } from './tcp-proxy.ts';
@@ -17,8 +18,15 @@ const query = queries(database.url);
 const told: unknown[] = [];
 
 /** A process with its own ledger. */
-function aProcess(pool: ServicePool, journal: (text: string) => Promise<boolean> = async () => false) {
-  const process = gatewayProcess(pool, { onWriting: (trouble) => void told.push(trouble) });
+function aProcess(
+  pool: ServicePool,
+  journal: (text: string) => Promise<boolean> = async () => false,
+  runningMs?: number,
+) {
+  const process = gatewayProcess(pool, {
+    onWriting: (trouble) => void told.push(trouble),
+    ...(runningMs === undefined ? {} : { runningMs }),
+  });
   const ledger = ledgerStore(pool, {
     closeOnBlock: () => false,
     mailReady: () => false,
@@ -143,6 +151,34 @@ describe('the release of holds and claims', () => {
     expect(await left()).toEqual([2, [{}, {}]]);
     await process.beat();
     expect(await left()).toEqual([0, []]);
+  });
+
+  it('is repeated once the server cannot be continuing the admission, whose connection was lost', async () => {
+    const proxy = await tcpProxy();
+    const far = await openPool(proxy.to(database.url()), 4);
+    const { process, ledger } = aProcess(far, undefined, 500);
+    await process.beat();
+    const caller = await aUser(query);
+    const limit = await aLimit(query, { inFlight: 1 });
+    const held = await holder(database.url());
+    await held.query('lock table rate_limit_windows in access exclusive mode');
+    const asked = ledger.admit(limitedAsk(caller, [limit], { callerChoseRequestId: true, claim: true }));
+    await untilWaiting(query, 1, 'relation');
+    proxy.cut();
+    expect(await asked).toMatchObject({ left: { code: 'store_unavailable' } });
+    await process.beat();
+    await held.rollBack();
+    const left = async () => [
+      (await takenOf(query, limit)).held,
+      (await query('select from request_claims')).length,
+    ];
+    await eventually(async () => (await left()).join() === '1,1' || undefined);
+    await eventually(async () => {
+      await process.beat();
+      return (await left()).join() === '0,0' || undefined;
+    });
+    await far.end();
+    await proxy.close();
   });
 
   it('that is requested during a heartbeat is done by the next one', async () => {

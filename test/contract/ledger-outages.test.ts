@@ -7,7 +7,7 @@ import type { Caller } from '../../domain/identity/caller.ts';
 import { startEmbeddedPostgres } from '../../infrastructure/embedded-postgres/start.ts';
 import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts';
 import { type LedgerPlace, oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
-import { ledgerOn } from '../../infrastructure/postgres/ledger-store.ts';
+import { ledgerOn, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { BatchTurns } from '../../infrastructure/postgres/batch-turns.ts';
@@ -17,6 +17,7 @@ import { makeTestFolder } from '../support/test-server.ts';
 import { timed } from '../support/undisturbed.ts';
 import { eventually } from '../e2e/traces.ts';
 import {
+  aLog,
   anAsk,
   aRecord,
   aUser,
@@ -36,6 +37,19 @@ import { tcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
+
+const attempt = {
+  attemptNumber: 1,
+  providerKey: 'up',
+  upstreamModel: 'simulated-fast',
+  status: 'success',
+  statusCode: 200,
+  errorCode: undefined,
+  errorDetail: undefined,
+  stream: false,
+  startedAt: 0,
+  completedAt: 1,
+} as const;
 
 const someUsers = (url: string, count: number): Promise<readonly Caller[]> =>
   withClient(url, async (ask) => {
@@ -217,6 +231,45 @@ describe('a database connection that is lost', () => {
     for (const record of records.slice(0, 2)) expect(await rowsOf(query, record)).toEqual([1, 1]);
     expect(await rowsOf(query, records[2]!)).toEqual([0, 1]);
     expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 2n * unit, days: 2n * unit });
+  });
+
+  it('during the settlement of a request without a charge is retried: the log row of the first attempt is found', async () => {
+    const user = await aUser(query);
+    const record = { ...aRecord(user, unit), charge: undefined, logged: aLog(user, { attempts: [attempt] }) };
+    const held = await holder(database.url());
+    await held.query('lock table request_log_attempts in access exclusive mode');
+    const settled = far.settle(record);
+    await untilWaiting(query, 1, 'relation');
+    proxy.cut();
+    // No scope is locked, so the second attempt only meets the first one at the key of the row.
+    await untilWaiting(query, 1, 'transactionid');
+    await held.rollBack();
+    expect(wordOf(await settled)).toBe('recorded');
+    expect(await rowsOf(query, record)).toEqual([0, 1]);
+  });
+
+  it('during a settlement that is then journaled does not refuse its record, even if it is still in progress', async () => {
+    const kept: string[] = [];
+    const ledger = await openLedger(proxy.to(database.url()), {
+      journal: async (text) => kept.push(text) > 0,
+    });
+    const user = await aUser(query);
+    const logged = aLog(user, { attempts: [attempt] });
+    const record = { charge: undefined, logged, release: undefined, deferrableTo: new Date() };
+    const held = await holder(database.url());
+    await held.query('lock table request_log_attempts in access exclusive mode');
+    const settled = ledger.settle(record);
+    await untilWaiting(query, 1, 'relation');
+    await proxy.refuse();
+    expect(wordOf(await settled)).toBe('journaled');
+    await proxy.open();
+    const options = { closeOnBlock: () => false, mailReady: () => false, onFault: () => undefined };
+    const replayed = replayJournaled(oneDatabase(ledger.pool), options)(kept[0] ?? '');
+    await untilWaiting(query, 1, 'transactionid');
+    await held.rollBack();
+    expect(await replayed).toBe('settled');
+    expect(await rowsOf(query, record)).toEqual([0, 1]);
+    await ledger.pool.end();
   });
 
   it('causes at most three attempts of a settlement, which counts once', async () => {
