@@ -39,17 +39,27 @@ const abandonedMs = 600_000;
  */
 export function journalRecovery(options: RecoveryOptions) {
   const { directory, journal } = options;
+  const settleFile = async (file: string, replay: Replay, shouldContinue: () => boolean) => {
+    const mine = journal.isMine(file) ? file : await takeOver(options, file);
+    if (mine === undefined) return true;
+    await journal.release(mine);
+    return recovered(options, mine, replay, shouldContinue);
+  };
   return async (replay: Replay, shouldContinue: () => boolean): Promise<void> => {
     const before = journal.names();
     const files = await listed(directory);
     for (const gone of before.filter((name) => !files.includes(name))) journal.forget(gone);
+    const faults: unknown[] = [];
     for (const file of files) {
-      if (!shouldContinue()) return;
-      const mine = journal.isMine(file) ? file : await takeOver(options, file);
-      if (mine === undefined) continue;
-      await journal.release(mine);
-      if (!(await recovered(options, mine, replay, shouldContinue))) return;
+      if (!shouldContinue()) break;
+      try {
+        if (!(await settleFile(file, replay, shouldContinue))) break;
+      } catch (error) {
+        // A file that the disk or its owner withholds must not hold up the others.
+        faults.push(error);
+      }
     }
+    if (faults.length > 0) throw new AggregateError(faults, 'files of the journal could not be settled');
   };
 }
 

@@ -14,7 +14,7 @@ export interface WaitingFile {
 
 export interface WaitingRecords {
   readonly files: readonly WaitingFile[];
-  /** There are more files or records than were examined. */
+  /** There are more files or records than were examined, or some could not be read. */
   readonly isLowerBound: boolean;
 }
 
@@ -24,19 +24,27 @@ const maxRecords = 10_000;
 
 /** What waits in a journal folder, of all the processes that share it, and what of it will never be settled. */
 export async function waitingRecords(directory: string): Promise<WaitingRecords> {
-  const names = ((await undefinedIfMissing(readdir(directory))) ?? [])
+  const listed = await readOrUnreadable(readdir(directory));
+  const names = (listed === 'unreadable' ? [] : (listed ?? []))
     .filter((name) => name.endsWith(suffix) || name.endsWith(refusedSuffix))
     .sort();
   const files: WaitingFile[] = [];
   let left = maxRecords;
+  let isLowerBound = listed === 'unreadable' || names.length > maxFiles;
   for (const name of names.slice(0, maxFiles)) {
     if (left === 0) break;
-    const records = (await undefinedIfMissing(linesIn(path.join(directory, name), left))) ?? 0;
+    const found = await readOrUnreadable(linesIn(path.join(directory, name), left));
+    isLowerBound ||= found === 'unreadable';
+    const records = found === 'unreadable' ? 0 : (found ?? 0);
     left -= records;
     if (records > 0) files.push({ name, refused: name.endsWith(refusedSuffix), records });
   }
-  return { files, isLowerBound: left === 0 || names.length > maxFiles };
+  return { files, isLowerBound: isLowerBound || left === 0 };
 }
+
+/** A file of another user, or on a bad sector, must not keep admins from what can be read. */
+const readOrUnreadable = <A>(read: Promise<A>): Promise<A | undefined | 'unreadable'> =>
+  undefinedIfMissing(read).catch(() => 'unreadable' as const);
 
 const lineEnd = 0x0a;
 

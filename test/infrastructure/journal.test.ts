@@ -1,4 +1,4 @@
-import { open, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { open, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
@@ -269,6 +269,22 @@ describe('a record that cannot be settled', () => {
       { settled: 1, refused: 0, damaged: 0, kept: undefined },
     ]);
     expect(await readdir(folder)).toEqual(['a.000001.refused']);
+  });
+});
+
+describe('a file of the journal that cannot be read', () => {
+  it('does not stop the others from being settled, and is reported', async () => {
+    const folder = await makeTestFolder('journal');
+    // As unreadable as the file of another user, also to a test that runs as root.
+    const unreadable = path.join(folder, '0.000001.journal');
+    await symlink(unreadable, unreadable);
+    await writeFile(path.join(folder, 'x.000001.journal'), bytesOf(names(2, 'x')));
+    const { journal, recover } = bench(folder, 'a');
+    await journal.append('"mine"');
+    const database = taking();
+    await expect(recover(database.replay, always)).rejects.toThrow('could not be settled');
+    expect(database.settled).toEqual(['"mine"', ...names(2, 'x')]);
+    expect(await readdir(folder)).toEqual(['0.000001.journal']);
   });
 });
 

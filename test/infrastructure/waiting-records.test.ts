@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -33,6 +33,19 @@ describe('the records in a journal folder', () => {
       ],
       isLowerBound: false,
     });
+  });
+
+  it('are those that can be read: a file or a folder that cannot makes the count a lower bound', async () => {
+    const directory = path.join(folder, 'unreadable');
+    await mkdir(directory);
+    const unreadable = path.join(directory, '1-a.000001.journal');
+    await symlink(unreadable, unreadable);
+    await writeFile(path.join(directory, '2-b.000001.journal'), lines(2));
+    expect(await waitingRecords(directory)).toEqual({
+      files: [{ name: '2-b.000001.journal', refused: false, records: 2 }],
+      isLowerBound: true,
+    });
+    expect(await waitingRecords(unreadable)).toEqual({ files: [], isLowerBound: true });
   });
 
   it('are counted up to a bound', async () => {
