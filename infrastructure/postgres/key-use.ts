@@ -37,57 +37,66 @@ export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'):
         const batch = all.slice(at, at + writtenAtOnce);
         if (written.size > maxWaiting) written = new Map();
         const days = new Map(batch);
-        for (const apiKeyId of await write(pool, batch)) {
-          const day = days.get(apiKeyId) ?? '';
+        for (const { api_key_id: apiKeyId, day } of await write(pool, batch)) {
           written.set(apiKeyId, day);
-          if (waiting.get(apiKeyId) === day) waiting.delete(apiKeyId);
+          if (waiting.get(apiKeyId) === days.get(apiKeyId)) waiting.delete(apiKeyId);
         }
       }
     },
   };
 }
 
+const writtenDay = t.type({ api_key_id: t.string, day: t.string });
+
 type WriteDays = (
   pool: DatabasePool,
   batch: readonly (readonly [apiKeyId: string, day: string])[],
-) => Promise<readonly string[]>;
+) => Promise<readonly t.TypeOf<typeof writtenDay>[]>;
+
+/** A day that has not begun by the database's clock was noted by a clock that is wrong: it counts as the present one. */
+const today = sql.fragment`(gateway_now() at time zone 'UTC')::date`;
 
 /** Returns the keys whose day, or a later one, is now in the table, and the keys that do not exist. */
 const writeDays: WriteDays = (pool, batch) =>
-  pool.anyFirst(sql.type(row(t.type({ api_key_id: t.string })))`
+  pool.any(sql.type(row(writtenDay))`
     with used as (
-      select * from unnest(${sql.array(
+      select u.api_key_id, least(u.day, c.today) as day, c.today from unnest(${sql.array(
         batch.map(([id]) => id),
         'uuid',
       )}, ${sql.array(
         batch.map(([, day]) => day),
         'date',
-      )}) u(api_key_id, day)
+      )}) u(api_key_id, day) cross join (select ${today} as today) c
     ), free as (
       select k.api_key_id from api_keys k join used u on u.api_key_id = k.api_key_id
-      where k.last_used_on is null or k.last_used_on < u.day
+      where k.last_used_on is null or k.last_used_on < u.day or k.last_used_on > u.today
       for no key update of k skip locked
     ), written as (
       update api_keys k set last_used_on = u.day from used u join free f on f.api_key_id = u.api_key_id
       where k.api_key_id = f.api_key_id
-      returning k.api_key_id
+      returning k.api_key_id, u.day
     )
-    select w.api_key_id from written w
+    select w.api_key_id, w.day::text from written w
     union all
-    select u.api_key_id from used u left join api_keys k on k.api_key_id = u.api_key_id
-    where k.api_key_id is null or k.last_used_on >= u.day
+    select u.api_key_id, u.day::text from used u left join api_keys k on k.api_key_id = u.api_key_id
+    where k.api_key_id is null or k.last_used_on between u.day and u.today
   `);
 
 /** On Citus, one statement per day, which waits for keys that are being changed. */
 const writeEachDay: WriteDays = async (pool, batch) => {
-  for (const [day, keys] of Map.groupBy(batch, ([, each]) => each)) {
-    const ids = keys.map(([id]) => id);
+  const present = await pool.oneFirst(
+    sql.type(row(t.type({ today: t.string })))`select ${today}::text as today`,
+  );
+  const capped = batch.map(([id, day]) => ({ api_key_id: id, day: day < present ? day : present }));
+  for (const [day, keys] of Map.groupBy(capped, (each) => each.day)) {
+    const ids = keys.map(({ api_key_id }) => api_key_id);
     await pool.query(sql.unsafe`
       update api_keys set last_used_on = ${day}::date
-      where api_key_id = any (${sql.array(ids, 'uuid')}) and (last_used_on is null or last_used_on < ${day}::date)
+      where api_key_id = any (${sql.array(ids, 'uuid')})
+        and (last_used_on is null or last_used_on < ${day}::date or last_used_on > ${present}::date)
     `);
   }
-  return batch.map(([id]) => id);
+  return capped;
 };
 
 /** Wraps a ledger so that it notes the key of each settlement. */
