@@ -49,13 +49,38 @@ export interface GatewayProcessOptions {
   readonly runningMs?: number;
 }
 
+/** The requests to release with the next beat, and again `runningMs` later. */
+function releasesTwice(runningMs: number) {
+  const first = new Set<string>();
+  const again = new Map<string, number>();
+  return {
+    add: (requestLogId: string): void => {
+      if (first.size < maxReleases) first.add(requestLogId);
+    },
+    /** Those to release now; `done` is to be called once they are released. */
+    due: () => {
+      const now = performance.now();
+      const released = [...first];
+      const repeated = [...again].filter(([, at]) => at <= now).map(([each]) => each);
+      return {
+        ids: [...released, ...repeated],
+        done: (): void => {
+          for (const each of repeated) again.delete(each);
+          for (const each of released) {
+            first.delete(each);
+            if (again.size < maxReleases) again.set(each, now + runningMs);
+          }
+        },
+      };
+    },
+  };
+}
+
 export function gatewayProcess(
   pool: DatabasePool,
   { onWriting, id = randomUUID(), runningMs = giveUpMs }: GatewayProcessOptions,
 ): GatewayProcess {
-  const releases = new Set<string>();
-  /** When each released request is released again, the earliest first. */
-  const again = new Map<string, number>();
+  const releases = releasesTwice(runningMs);
   let trouble: WriteTrouble | undefined;
   let failures = 0;
   let probedAt = Number.NEGATIVE_INFINITY;
@@ -73,18 +98,11 @@ export function gatewayProcess(
   };
   /** Records that the process is alive, if the database has this many pages to spare. */
   const sendHeartbeat = async (pages: number): Promise<void> => {
-    const startedAt = performance.now();
-    const first = [...releases];
-    const repeated = [...again].filter(([, at]) => at <= startedAt).map(([each]) => each);
-    const released = sql.array([...first, ...repeated], 'uuid');
+    const { ids, done } = releases.due();
     await withinTime(pool, (connection) =>
-      connection.query(sql.unsafe`select gateway_beat(${id}, ${released}, ${pages})`),
+      connection.query(sql.unsafe`select gateway_beat(${id}, ${sql.array(ids, 'uuid')}, ${pages})`),
     );
-    for (const each of repeated) again.delete(each);
-    for (const each of first) {
-      releases.delete(each);
-      if (again.size < maxReleases) again.set(each, startedAt + runningMs);
-    }
+    done();
   };
   const beat = async (): Promise<void> => {
     const before = failures;
@@ -107,9 +125,7 @@ export function gatewayProcess(
     id,
     unwritable: () => trouble,
     failed,
-    release: (requestLogId) => {
-      if (releases.size < maxReleases) releases.add(requestLogId);
-    },
+    release: releases.add,
     beat,
     check: async () => {
       if (trouble === undefined && performance.now() - probedAt < probedLatelyMs)
