@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 /** How long a caller may read nothing of its answer. Common proxies allow as much. */
 const stalledCallerMs = 60_000;
 
+/** The answer whose wait last set the timeout of a connection. */
+const waitingOn = new WeakMap<Socket, ServerResponse>();
+
 /**
  * Waits until the caller has read enough for the buffer to have room, or everything. A caller that reads nothing for
  * too long is disconnected, because the memory and the settlement of an answer must not wait forever. Every byte that
@@ -18,7 +21,9 @@ export function untilFlushed(
   // A pipelined answer whose turn has not come has no socket yet: it waits for the one before.
   const begin = (): void => {
     socket = res.socket;
-    socket?.setTimeout(patienceMs);
+    if (socket === null) return;
+    socket.setTimeout(patienceMs);
+    waitingOn.set(socket, res);
   };
   if (res.socket === null) res.once('socket', begin);
   else begin();
@@ -27,8 +32,9 @@ export function untilFlushed(
       res.off(what, done);
       res.off('close', done);
       // After the last byte the server sets its own timeout, for the time between two answers. It sets none when the
-      // next answer is already waiting, so this one is cleared.
-      if (socket?.timeout === patienceMs) socket.setTimeout(0);
+      // next answer is still being prepared, so this one is cleared. One that is ready has begun to wait just before.
+      if (socket !== null && socket.timeout === patienceMs && waitingOn.get(socket) === res)
+        socket.setTimeout(0);
       resolve();
     };
     res.on(what, done);

@@ -1,16 +1,21 @@
 import { EventEmitter } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerFlushed, untilFlushed } from '../../interfaces/http/stalled-caller.ts';
 
 const patienceMs = 200;
+/** More than the buffers of a connection hold. */
+const large = 'x'.repeat(64 * 1024 * 1024);
 let server: Server;
+
+const request = (path: string, more = ''): string => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+const connected = (): Socket => connect((server.address() as AddressInfo).port, '127.0.0.1');
 
 beforeAll(async () => {
   const answer: RequestListener = (req, res) => {
-    res.end(req.url, 'latin1');
+    res.end(req.url === '/large' ? large : req.url, 'latin1');
     void untilFlushed(res, 'finish', patienceMs);
   };
   server = createServer(
@@ -21,10 +26,25 @@ beforeAll(async () => {
 });
 afterAll(() => void server.close());
 
+describe('a caller that stops reading', () => {
+  it.each([
+    ['its only answer', request('/large')],
+    ['an answer that waited behind another', request('/fast') + request('/large')],
+    ['an answer that waited behind a slow one', request('/slow') + request('/large')],
+  ])('%s is disconnected', async (_, requests) => {
+    const closed = new Promise<void>((resolve) => {
+      server.once('connection', (socket) => void socket.once('close', () => resolve()));
+    });
+    const socket = connected().pause();
+    socket.write(requests);
+    await closed;
+    socket.destroy();
+  });
+});
+
 describe('a caller that reads its answers', () => {
   it('is not disconnected while the next answer on the connection is being prepared', async () => {
-    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
-    const request = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nhost: a\r\n${more}\r\n`;
+    const socket = connected();
     socket.write(request('/fast') + request('/slow', 'connection: close\r\n'));
     const answers = await text(socket);
     expect(answers.split('HTTP/1.1 200 OK')).toHaveLength(3);
