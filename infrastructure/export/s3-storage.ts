@@ -12,9 +12,15 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { ObjectStorage, StorageFault } from '../../application/ports/export.ts';
 import type { ExportConfig } from '../config/export-config.ts';
 
+/** How long one call may take, in milliseconds. The library lets a storage break an answer off and wait for ever. */
+export interface StorageBounds {
+  readonly connectMs: number;
+  /** Until an answer begins, and then the longest silence within it. */
+  readonly answerMs: number;
+}
+
 /** Enough for a part of some ten megabytes on a slow line; a storage that is silent for longer is unavailable. */
-const connectMs = 10_000;
-const answerMs = 120_000;
+const usualBounds: StorageBounds = { connectMs: 10_000, answerMs: 120_000 };
 /** A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses. */
 const maxAttempts = 5;
 
@@ -22,6 +28,7 @@ const maxAttempts = 5;
 export function s3Storage(
   { endpoint, region, pathStyle, auth }: ExportConfig,
   bucket: string,
+  { connectMs, answerMs }: StorageBounds = usualBounds,
 ): ObjectStorage & { readonly close: () => void } {
   const client = new S3Client({
     region,
@@ -29,7 +36,12 @@ export function s3Storage(
     forcePathStyle: pathStyle,
     ...(auth.mode === 'default_chain' ? {} : { credentials: staticCredentials(auth) }),
     maxAttempts,
-    requestHandler: { connectionTimeout: connectMs, requestTimeout: answerMs, throwOnRequestTimeout: true },
+    requestHandler: {
+      connectionTimeout: connectMs,
+      requestTimeout: answerMs,
+      socketTimeout: answerMs,
+      throwOnRequestTimeout: true,
+    },
     // The signature covers each body's SHA-256; compatible storages need not support other checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
