@@ -20,14 +20,18 @@ export const isCancellation = (
   message.kind === 'notification' && message.method === 'notifications/cancelled';
 
 export function waitingCalls(): WaitingCalls {
-  const waiting = new Map<string, McpCall>();
+  /** The calls of one id, in the order in which they arrived. */
+  const waiting = new Map<string, readonly McpCall[]>();
+  const waitingAs = (key: string): readonly McpCall[] => waiting.get(key) ?? [];
   return {
     during: async (call, run) => {
       if (call.id === undefined) return run();
       const key = keyOf(call.request, call.id);
-      waiting.set(key, call);
+      waiting.set(key, [...waitingAs(key), call]);
       const release = (): void => {
-        if (waiting.get(key) === call) waiting.delete(key);
+        const others = waitingAs(key).filter((each) => each !== call);
+        if (others.length > 0) waiting.set(key, others);
+        else waiting.delete(key);
       };
       let lasts = false;
       try {
@@ -41,7 +45,11 @@ export function waitingCalls(): WaitingCalls {
     cancel: (request, message) => {
       if (!isCancellation(message)) return;
       const { requestId } = message.params;
-      if (isId(requestId)) waiting.get(keyOf(request, requestId))?.lose(cancelled);
+      if (!isId(requestId)) return;
+      const named = waitingAs(keyOf(request, requestId));
+      // Clients without a session that share a key count their requests alike: another's must not end.
+      if (request.session === undefined && named.length > 1) return;
+      named.at(-1)?.lose(cancelled);
     },
   };
 }

@@ -243,4 +243,23 @@ describe('a cancellation', () => {
     await first;
     expect([cancelled(later, waiting), earlier.lost]).toEqual(['cancelled', undefined]);
   });
+
+  it('without a session ends no call if several have its id: clients that share a key count alike', async () => {
+    const waiting = waitingCalls();
+    const [one, other] = [aCall(), aCall()];
+    const answer = Promise.withResolvers<McpAnswer>();
+    void waiting.during(one, () => new Promise(() => undefined));
+    const second = waiting.during(other, () => answer.promise);
+    expect([cancelled(one, waiting), other.lost]).toEqual([undefined, undefined]);
+    answer.resolve(whole);
+    await second;
+    expect(cancelled(one, waiting)).toBe('cancelled');
+  });
+
+  it('in a session ends the later one of two requests in progress with the same id', () => {
+    const waiting = waitingCalls();
+    const [earlier, later] = [aCall({ session: 's' }), aCall({ session: 's' })];
+    for (const call of [earlier, later]) void waiting.during(call, () => new Promise(() => undefined));
+    expect([cancelled(later, waiting), earlier.lost]).toEqual(['cancelled', undefined]);
+  });
 });
