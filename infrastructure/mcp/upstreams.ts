@@ -10,6 +10,7 @@ import type {
   McpUpstreams,
 } from '../../application/ports/mcp-upstreams.ts';
 import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
+import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { sharedLookup } from '../providers/shared-lookup.ts';
@@ -225,7 +226,7 @@ async function replyOf(
     body:
       bytes === 0 || !/\bjson\b/.test(type)
         ? { kind: 'none' }
-        : { kind: 'json', text: Buffer.concat(pieces).toString() },
+        : { kind: 'json', text: Buffer.concat(withoutMark(pieces)).toString() },
   });
 }
 

@@ -111,6 +111,16 @@ it('an endless event fails with `result_too_large`', async () => {
   expect(frames).toMatchObject([{ kind: 'failed', error: { code: 'result_too_large' } }]);
 });
 
+it.each([['\uFEFF{"jsonrpc":"2.0"}'], ['{"jsonrpc":"2.0"}']])(
+  'a byte order mark is not part of an answer, as for clients: %j',
+  async (text) => {
+    const send = await sendingTo(
+      (_req, res) => void res.writeHead(200, { 'content-type': 'application/json' }).end(text),
+    );
+    expect(await send()).toMatchObject({ right: { body: { kind: 'json', text: '{"jsonrpc":"2.0"}' } } });
+  },
+);
+
 it.each([
   ['1024 characters', 'x'.repeat(1024), true],
   ['1025 characters', 'x'.repeat(1025), false],
