@@ -32,14 +32,14 @@ export interface ReloadParts {
 
 /**
  * Validates the file again, reconciles it and swaps. The old state stays when a file is refused: a bad one, or one that
- * would revoke or disable more than half of what is there, unless it is asked for once more unchanged.
+ * would revoke or disable more than half of what is there, unless it is asked for once more, unchanged, after that.
  */
 export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProblem[]> {
   const { config, log, takenUp } = parts;
   const read = reader(parts);
   const started = config.loaded().config;
-  const reload = async (): Promise<readonly ConfigProblem[]> => {
-    const taken = await config.reload(read);
+  const reload = async (askedAt: number): Promise<readonly ConfigProblem[]> => {
+    const taken = await config.reload(() => read(askedAt));
     if (E.isLeft(taken)) return taken.left;
     await takenUp();
     const keys = changedRestartKeys(started, taken.right.config);
@@ -49,7 +49,8 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
   // One after the other, because the second must know the outcome of the first.
   let last: Promise<unknown> = Promise.resolve();
   return () => {
-    const next = last.then(reload);
+    const askedAt = performance.now();
+    const next = last.then(() => reload(askedAt));
     last = next.catch(() => undefined);
     return next;
   };
@@ -61,9 +62,8 @@ export function reloading(parts: ReloadParts): () => Promise<readonly ConfigProb
  */
 function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
   let refused: { readonly digest: string; readonly at: number } | undefined;
-  return async (): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
-    const lately = refused !== undefined && performance.now() - refused.at < confirmWithinMs;
-    const confirmed = lately ? refused?.digest : undefined;
+  return async (askedAt: number): Promise<Either<readonly ConfigProblem[], ServedConfig>> => {
+    const confirmed = isConfirmation(askedAt, refused?.at) ? refused?.digest : undefined;
     const request = { ...config.source, reconcileInto, allowShrink, confirmed };
     const done = await ((await sizeOf(request.file)) > hereBytes
       ? reloadInThread(request)
@@ -77,6 +77,13 @@ function reader({ config, log, reconcileInto, allowShrink }: ReloadParts) {
     return E.right(done.served);
   };
 }
+
+/**
+ * A request that came before the refusal confirms nothing: nobody has seen that one, and programs that watch a file send
+ * several signals for one change.
+ */
+const isConfirmation = (askedAt: number, refusedAt: number | undefined): boolean =>
+  refusedAt !== undefined && askedAt > refusedAt && askedAt - refusedAt < confirmWithinMs;
 
 const sizeOf = (file: string): Promise<number> =>
   stat(file).then(

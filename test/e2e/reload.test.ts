@@ -103,6 +103,18 @@ describe('SIGHUP', () => {
     expect(await Promise.all(keys.map(statusOf))).toEqual([200, 200, 401, 401]);
   });
 
+  it('removes no more than half if it is sent twice before it is refused: programs that watch files do that', async () => {
+    await write(config(2, ['fast']));
+    const before = logged(serving, refused).length;
+    serving.child.kill('SIGHUP');
+    await sleep(10);
+    serving.child.kill('SIGHUP');
+    await times(serving, refused, before + 4);
+    expect(await inForce()).toEqual({ ...all, keys: 2 });
+    await write(config(2));
+    await hangUp(takenUp);
+  });
+
   it('removes more than half only if it is sent again for the same file', async () => {
     await write(config(2, ['fast']));
     // Sent to every process of the gateway at once, it is one request and not a second one.
