@@ -2,6 +2,7 @@ import {
   DeleteObjectCommand,
   GetObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   NoSuchKey,
   PutObjectCommand,
   S3Client,
@@ -74,11 +75,12 @@ export function s3Storage(
   };
 }
 
+/** Some storages give an empty token behind the last page, or the same one for ever: both end the list. */
 async function keysOf(client: S3Client, bucket: string, prefix: string): Promise<readonly string[]> {
   const keys: string[] = [];
   let token: string | undefined;
-  do {
-    const page = await client.send(
+  for (;;) {
+    const page: ListObjectsV2CommandOutput = await client.send(
       new ListObjectsV2Command({
         Bucket: bucket,
         Prefix: prefix,
@@ -86,9 +88,10 @@ async function keysOf(client: S3Client, bucket: string, prefix: string): Promise
       }),
     );
     for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
-    token = page.NextContinuationToken;
-  } while (token !== undefined);
-  return keys;
+    const next = page.NextContinuationToken ?? '';
+    if (next === '' || next === token) return keys;
+    token = next;
+  }
 }
 
 interface Refusal {

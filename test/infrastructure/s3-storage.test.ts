@@ -1,22 +1,23 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { ObjectStorage } from '../../application/ports/export.ts';
 import { s3Storage } from '../../infrastructure/export/s3-storage.ts';
 
-let server: Server;
-let storage: ReturnType<typeof s3Storage>;
+const running: { readonly server: Server; readonly storage: ReturnType<typeof s3Storage> }[] = [];
+afterEach(() => {
+  for (const { server, storage } of running.splice(0)) {
+    storage.close();
+    server.closeAllConnections();
+    server.close();
+  }
+});
 
-beforeAll(async () => {
-  server = createServer((req, res) => {
-    req.resume();
-    // A part of an answer, and then nothing more.
-    res.writeHead(200, { 'content-type': 'application/xml', 'content-length': '1000' });
-    res.write('<?xml version="1.0"?>');
-  });
+async function storageAt(answer: RequestListener): Promise<ObjectStorage> {
+  const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  storage = s3Storage(
+  const storage = s3Storage(
     {
       endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       region: 'eu-central-1',
@@ -31,18 +32,41 @@ beforeAll(async () => {
     'bucket',
     { connectMs: 1000, answerMs: 200 },
   );
-});
-afterAll(() => {
-  storage.close();
-  server.closeAllConnections();
-  server.close();
-});
+  running.push({ server, storage });
+  return storage;
+}
 
 describe('a storage that falls silent within its answer', () => {
   it.each<readonly [string, (storage: ObjectStorage) => Promise<E.Either<string, unknown>>]>([
     ['read ledger/manifest.json', ({ read }) => read('ledger/manifest.json')],
     ['list ledger/', ({ list }) => list('ledger/')],
   ])('does not hold up an export: %s', async (call, run) => {
+    const storage = await storageAt((req, res) => {
+      req.resume();
+      res.writeHead(200, { 'content-type': 'application/xml', 'content-length': '1000' });
+      res.write('<?xml version="1.0"?>');
+    });
     expect(await run(storage)).toEqual(E.left(expect.stringMatching(`^the storage would not ${call}: `)));
+  });
+});
+
+describe('the pages of a list', () => {
+  it.each([
+    ['there is an empty token', [''], 1],
+    ['the same token comes again', ['more', 'more'], 2],
+    ['there is no token', ['one', 'two'], 3],
+  ])('end where %s', async (_, tokens, pages) => {
+    let asked = 0;
+    const storage = await storageAt((req, res) => {
+      req.resume();
+      const token = tokens[asked];
+      asked += 1;
+      const more = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`;
+      res
+        .writeHead(200, { 'content-type': 'application/xml' })
+        .end(`<ListBucketResult><Contents><Key>ledger/${asked}</Key></Contents>${more}</ListBucketResult>`);
+    });
+    const listed = await storage.list('ledger/');
+    expect(listed).toEqual(E.right(Array.from({ length: pages }, (_each, at) => `ledger/${at + 1}`)));
   });
 });
