@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type McpError, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
-import type { McpId } from '../../domain/mcp/message-id.ts';
+import { isSameId, type McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import {
   listedTools,
@@ -120,7 +120,8 @@ function shownMessage(
     terms.union.refuseRequest(server, message.id, message.method);
     return E.right({ text: '', isResponse: false });
   }
-  const isResponse = message.kind === 'response' && (message.id === call.id || message.id === undefined);
+  const isResponse =
+    message.kind === 'response' && (message.id === undefined || isSameId(message.id, call.id));
   // Clients match answers by id alone, so this one could be taken for another server's.
   if (message.kind === 'response' && !isResponse && terms.union !== undefined)
     return E.right({ text: '', isResponse });

@@ -108,6 +108,19 @@ describe('an answer of a server', () => {
     expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
   });
 
+  it('with the id of the request as text is relayed as it is, because clients accept it', async () => {
+    const text = '{"jsonrpc":"2.0","id":"1","result":{}}';
+    expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
+    const union = { refuseRequest: () => undefined };
+    const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
+    const reply = { status: 200, session: undefined, body };
+    const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
+    const shown: string[] = [];
+    if (answer.kind === 'events')
+      for await (const piece of answer.events) shown.push(Buffer.from(piece).toString());
+    expect(shown).toEqual([`data: ${text}\n\n`]);
+  });
+
   it.each([
     ['a result with an error status', 400, result],
     ['not a JSON-RPC message', 200, '{"id":1,"result":{}}'],
