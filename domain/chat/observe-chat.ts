@@ -41,12 +41,16 @@ export function observeCompletion(completion: JsonObject): Observation {
 }
 
 /** The calls of a message or delta, including the legacy single one. */
-const callsOf = (message: JsonObject): readonly JsonObject[] => [
-  ...objectsOf(message['tool_calls']),
-  ...(isLegacyCall(message['function_call']) ? [message['function_call']] : []),
-];
+function callsOf(message: JsonObject): readonly JsonObject[] {
+  const calls = objectsOf(message['tool_calls']);
+  const legacy = message['function_call'];
+  return calls.length === 0 && isLegacyCall(legacy) ? [legacy] : calls;
+}
 
-/** Some upstreams send the legacy field in every message, filled with empty strings. That is not a call. */
+/**
+ * Some upstreams send the legacy field in every message, filled with empty strings. That is not a call. Some repeat in
+ * it the call that `tool_calls` has.
+ */
 const isLegacyCall = (call: Json | undefined): call is JsonObject =>
   isObject(call) && [call['name'], call['arguments']].some((part) => isString(part) && part !== '');
 
@@ -81,9 +85,9 @@ export class ChatObserver implements StreamObserver {
   private seeDelta(choice: JsonObject, delta: Json | undefined): void {
     if (!isObject(delta)) return;
     const of = numberOf(choice['index']) ?? 0;
-    if (isLegacyCall(delta['function_call'])) this.count(`${of}:function_call`);
-    if (isArray(delta['tool_calls']))
-      for (const call of objectsOf(delta['tool_calls'])) this.seeCall(of, call);
+    const calls = objectsOf(delta['tool_calls']);
+    for (const call of calls) this.seeCall(of, call);
+    if (calls.length === 0 && isLegacyCall(delta['function_call'])) this.count(`${of}:function_call`);
   }
 
   /**

@@ -116,9 +116,13 @@ export const callsOf = ({ tool_calls }: JsonObject): readonly CallPiece[] =>
 export const calleeOf = ({ function: callee, custom }: JsonObject): Json | undefined =>
   isFilled(callee) || !isObject(custom) ? callee : { ...custom, arguments: custom['input'] ?? null };
 
-/** The single call of the older API. Many upstreams always send the field, even when there is no call. */
-export function legacyCallOf({ function_call }: JsonObject): CallPiece | undefined {
-  if (!isObject(function_call)) return undefined;
+/**
+ * The single call of the older API. Many upstreams always send the field, even when there is no call, and some repeat
+ * in it the call that `tool_calls` has.
+ */
+export function legacyCallOf(message: JsonObject): CallPiece | undefined {
+  const { function_call } = message;
+  if (!isObject(function_call) || !callsOf(message).every(isEmptyCall)) return undefined;
   const piece = pieceOf({}, function_call);
   return isEmptyCall(piece) ? undefined : piece;
 }

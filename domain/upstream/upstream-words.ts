@@ -37,9 +37,9 @@ export const failureInStream = ({ message, labels }: ReportedFailure, status?: n
 /**
  * The upstream's own message, from any envelope in use: `{error: {message}}`; `{message}`, where `error` beside it is
  * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
- * the same; `{Message}`; `{msg}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`; any of
- * these in `{error}`; `{title, status}`; and the first item of an array where one of these is expected. Never the raw
- * body.
+ * the same; `{Message}`; `{msg}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`;
+ * `{text, error_code}`; any of these in `{error}`; `{title, status}`; and the first item of an array where one of these
+ * is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
   for (const { error: errors, message, detail, Message, msg } of envelopesOf(body)) {
@@ -140,6 +140,8 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
     ...refusalIn(status),
+    // https://github.com/lm-sys/FastChat, whose number is 0 beside the text of an answer.
+    ...((numberOf(object['error_code']) ?? 0) === 0 ? [] : [{ message: object['text'] ?? null }]),
     // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];

@@ -232,6 +232,11 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
       '{"errors":[{"message":"boom hunter2","code":7003}],"success":false,"result":null}',
       'boom [REDACTED]',
     ],
+    [
+      'a numeric `error_code` and a text',
+      '{"text":"CUDA out of memory","error_code":50002}',
+      'CUDA out of memory',
+    ],
     ['an `error_code` and a message', '{"error_code":"INTERNAL ERROR","message":"boom"}', 'boom'],
     ['a message alone', '{"message":"Internal Server Error"}', 'Internal Server Error'],
     [

@@ -102,6 +102,11 @@ describe('invoked_tool_count of a whole answer counts tool-call artifacts', () =
     ['a legacy call with a name alone', [{ message: { function_call: { name: 'f', arguments: '' } } }], 1],
     ['a legacy call with arguments alone', [{ message: { function_call: { arguments: '{}' } } }], 1],
     ['a legacy call that is empty', [{ message: { function_call: { name: '', arguments: '' } } }], 0],
+    [
+      'a legacy copy of a call',
+      [{ message: { tool_calls: [{ id: 'a' }], function_call: { name: 'f' } } }],
+      1,
+    ],
     ['a legacy call of null', [{ message: { function_call: null } }], 0],
     ['elements that are not calls', [{ message: { tool_calls: ['a', null, 1] } }], 0],
     ['a choice without a message', [{ text: 'a' }], 0],
@@ -217,6 +222,20 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
         { choices: [{ delta: { function_call: { name: 'f', arguments: '' } } }] },
         { choices: [{ delta: { function_call: { arguments: '{}' } } }] },
       ],
+      1,
+    ],
+    [
+      'a call that the legacy field repeats',
+      ['{', '}'].map((text) => ({
+        choices: [
+          {
+            delta: {
+              tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: text } }],
+              function_call: { name: 'f', arguments: text },
+            },
+          },
+        ],
+      })),
       1,
     ],
     [

@@ -264,6 +264,7 @@ describe('content blocks of an answer with', () => {
 
 describe('tool calls', () => {
   const use = (id: string, name: string, input: object) => ({ type: 'tool_use', id, name, input });
+  const legacy = { function_call: { name: 'f', arguments: '{"a":1}' } };
 
   it.each<[string, JsonObject, readonly object[]]>([
     [
@@ -282,11 +283,8 @@ describe('tool calls', () => {
       { tool_calls: [call(undefined, 'f', '{}'), call('', 'g', '{}')] },
       [use('toolu_1_0', 'f', {}), use('toolu_1_1', 'g', {})],
     ],
-    [
-      'the legacy single call',
-      { function_call: { name: 'f', arguments: '{"a":1}' } },
-      [use('toolu_1_0', 'f', { a: 1 })],
-    ],
+    ['the legacy single call', legacy, [use('toolu_1_0', 'f', { a: 1 })]],
+    ['a call and its legacy copy', { tool_calls: [call('c', 'f', '{}')], ...legacy }, [use('c', 'f', {})]],
     ['an empty legacy call', { content: 'a', function_call: { name: '', arguments: '' } }, [text('a')]],
     ['no calls', { content: 'a', tool_calls: [] }, [text('a')]],
     [

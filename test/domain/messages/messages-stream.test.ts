@@ -37,6 +37,17 @@ const endsWith = (stop_reason: string, usage: object = zero) => [
 ];
 
 describe('the events of a messages stream', () => {
+  it('has one call for a call that the legacy field repeats, as llama-cpp-python streams it', () => {
+    const both = (args: string) =>
+      says({
+        tool_calls: [piece(0, args, { id: 'c' }, 'f')],
+        function_call: { name: 'f', arguments: args },
+      });
+    const nothing = { content: null, function_call: null, tool_calls: null };
+    const { calls, stop } = said(says(nothing), both('{"a"'), both(':1}'), finishes('tool_calls', nothing));
+    expect({ calls, stop }).toEqual({ calls: [{ id: 'c', name: 'f', args: '{"a":1}' }], stop: 'tool_use' });
+  });
+
   it('for a text', () => {
     expect(
       told(

@@ -74,6 +74,8 @@ describe('the upstream’s own message', () => {
     ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
     ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
     ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
+    ['{text, error_code}', { text: 'm', error_code: 50002 }, 'm'],
+    ['a text beside an `error_code` of 0', { text: 'm', error_code: 0 }, undefined],
     ['empty errors', { errors: [], message: {}, base_resp: { status_code: 0 } }, undefined],
     ['a status of success', { base_resp: { status_code: 0, status_msg: 'success' } }, undefined],
     ['other fields', { title: 'm', reason: 'm', faults: [{ message: 'm' }] }, undefined],
