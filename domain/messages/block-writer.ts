@@ -2,7 +2,7 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { type CallPiece, inputOf, generatedCallId, isEmptyArguments, isEmptyCall } from './chat-answer.ts';
+import { CallIds, type CallPiece, inputOf, isEmptyArguments, isEmptyCall } from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
@@ -32,7 +32,7 @@ export class BlockWriter {
   called = false;
   /** Whether the arguments of a call were truncated. */
   cutOff = false;
-  private readonly answerId: string;
+  private readonly ids: CallIds;
   private index = -1;
   private open: Block | undefined;
   private waiting: Block[] = [];
@@ -40,7 +40,7 @@ export class BlockWriter {
   private events: MessagesEvent[] = [];
 
   constructor(answerId: string) {
-    this.answerId = answerId;
+    this.ids = new CallIds(answerId);
   }
 
   /** Whether nothing has been written or buffered yet. */
@@ -152,7 +152,7 @@ export class BlockWriter {
       case 'tool_use': {
         this.called = true;
         block.phase = 'open';
-        const id = block.id === '' ? generatedCallId(this.answerId, block.ordinal) : block.id;
+        const id = this.ids.give(block.id, block.ordinal);
         return { type: 'tool_use', id, name: block.name, input: {}, ...signed(block.signature) };
       }
     }

@@ -152,9 +152,26 @@ const plainText = (value: Json | undefined): string => {
 export const isEmptyCall = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>
   id === '' && name === '' && text === '';
 
-/** The id of a call that the upstream gave none: the same for the same call, streamed or whole. */
-export const generatedCallId = (answerId: string, ordinal: number): string =>
-  `toolu_${answerId.replace(/^msg_/, '')}_${ordinal}`;
+/**
+ * The ids of an answer's calls. Messages callers find the result of a call by its id, but some upstreams give none, and
+ * some give all calls of an answer the same one. A call without an id of its own gets a generated one, the same whether
+ * the answer is streamed or whole (rule 35.40).
+ */
+export class CallIds {
+  private readonly answerId: string;
+  private readonly given = new Set<string>();
+
+  constructor(answerId: string) {
+    this.answerId = answerId.replace(/^msg_/, '');
+  }
+
+  /** `ordinal` is the call's place in the answer. */
+  give(id: string, ordinal: number): string {
+    if (id === '' || this.given.has(id)) return `toolu_${this.answerId}_${ordinal}`;
+    this.given.add(id);
+    return id;
+  }
+}
 
 /** Some models call a tool without parameters with empty arguments, others with null. */
 export const isEmptyArguments = (text: string): boolean => text.trim() === '' || text.trim() === 'null';

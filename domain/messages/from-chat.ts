@@ -7,12 +7,12 @@ import { protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts
 import { isMalformedChat } from './answer-shape.ts';
 import {
   type MessageNames,
+  CallIds,
   type CallPiece,
   callsOf,
   firstChoice,
   inputOf,
   legacyCallOf,
-  generatedCallId,
   messageOf,
   reasoningOf,
   refusalOf,
@@ -67,16 +67,15 @@ const proseBlock = (text: string, block: (text: string) => JsonObject): readonly
 function toolUses(sent: JsonObject, about: MessageNames): readonly JsonObject[] {
   const legacy = legacyCallOf(sent);
   const calls = legacy === undefined ? callsOf(sent) : [...callsOf(sent), legacy];
-  return calls.flatMap((call, ordinal) => (isEmptyCall(call) ? [] : [toolUse(call, about.id, ordinal)]));
+  const ids = new CallIds(about.id);
+  return calls.flatMap((call, ordinal) =>
+    isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal))],
+  );
 }
 
-const toolUse = (
-  { id, name, text, signature }: CallPiece,
-  answerId: string,
-  ordinal: number,
-): JsonObject => ({
+const toolUse = ({ name, text, signature }: CallPiece, id: string): JsonObject => ({
   type: 'tool_use',
-  id: id === '' ? generatedCallId(answerId, ordinal) : id,
+  id,
   name,
   input: inputOf(text),
   ...signed(signature),

@@ -36,6 +36,17 @@ const endsWith = (stop_reason: string, usage: object = zero) => [
   { type: 'message_stop' },
 ];
 
+describe('the ids of calls', () => {
+  it('are different if the upstream gives several calls the same one, streamed and whole', () => {
+    const calls = ['f', 'g', 'h'].map((name, index) => piece(index, '{}', { id: 'a' }, name));
+    const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, about);
+    const ids = ['a', 'toolu_1_1', 'toolu_1_2'];
+    expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
+    for (const streamed of [[called(...calls)], calls.map((call) => called(call))])
+      expect(said(...streamed).calls.map(({ id }) => id)).toEqual(ids);
+  });
+});
+
 describe('the events of a messages stream', () => {
   it('has one call for a call that the legacy field repeats, as llama-cpp-python streams it', () => {
     const both = (args: string) =>
