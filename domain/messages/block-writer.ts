@@ -66,7 +66,7 @@ export class BlockWriter {
 
   call(call: StreamedCall, piece: CallPiece): void {
     this.held += call.learn(piece);
-    const text = saysNothingMore(call, piece) ? '' : piece.text;
+    const text = saysNothingMore(call, piece) ? '' : call.added(piece.text);
     call.argue(text);
     if (call.arguments.goesOn) {
       this.fault = 'The upstream went on with a tool call that was complete.';

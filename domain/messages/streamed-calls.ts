@@ -1,4 +1,4 @@
-import type { CallPiece } from './chat-answer.ts';
+import { type CallPiece, inputOf, isEmptyArguments } from './chat-answer.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -49,6 +49,12 @@ export class ObjectText {
   }
 }
 
+/** A value may follow these in an object. */
+const valueFollows: ReadonlySet<string | undefined> = new Set([':', '[', ',']);
+
+const sameInput = (one: string, other: string): boolean =>
+  JSON.stringify(inputOf(one)) === JSON.stringify(inputOf(other));
+
 /** Arguments up to this length are remembered to recognise a repetition; files that calls write are longer. */
 const maxRememberedChars = 64 * 1024;
 
@@ -66,6 +72,8 @@ export class StreamedCall {
   readonly arguments = new ObjectText();
   /** All arguments so far; `undefined` when they are too long to remember. */
   private whole: string | undefined = '';
+  /** The upstream sends all arguments so far in each piece. */
+  private isCumulative = false;
 
   constructor(ordinal: number) {
     this.ordinal = ordinal;
@@ -85,18 +93,32 @@ export class StreamedCall {
     return newId.length + newName.length + (newSignature?.length ?? 0);
   }
 
+  /**
+   * What a piece adds to the arguments so far, which some upstreams send again in each piece. A piece of another
+   * upstream can begin like the whole only where a value may begin, in an object like the one around it.
+   */
+  added(text: string): string {
+    const { whole, arguments: so } = this;
+    if (!whole || !so.begun || so.complete || so.isOther || !text.startsWith(whole)) return text;
+    this.isCumulative ||= !valueFollows.has(whole.trimEnd().at(-1));
+    return this.isCumulative ? text.slice(whole.length) : text;
+  }
+
   argue(text: string): void {
     this.arguments.see(text);
     const whole = this.whole === undefined ? undefined : this.whole + text;
     this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
   }
 
-  /** Some upstreams send a call in pieces, and then all its arguments once more. */
+  /** Some upstreams send a call in pieces, and then all its arguments once more, at times written differently. */
   repeats({ id, name, text }: CallPiece): boolean {
     const isThisCall = name === '' ? id === '' || id === this.id : id !== '' && id === this.id;
-    return (
-      isThisCall && (name === '' || name === this.name) && this.arguments.complete && text === this.whole
-    );
+    return isThisCall && (name === '' || name === this.name) && this.arguments.complete && this.isWhole(text);
+  }
+
+  private isWhole(text: string): boolean {
+    const { whole } = this;
+    return text === whole || (whole !== undefined && !isEmptyArguments(text) && sameInput(text, whole));
   }
 }
 

@@ -47,6 +47,26 @@ describe('the ids of calls', () => {
   });
 });
 
+describe('arguments that an upstream sends again', () => {
+  it.each<[string, readonly string[], string]>([
+    ['all so far in each piece', ['{', '{"a"', '{"a":{"b"', '{"a":{"b":1', '{"a":{"b":1}}'], '{"a":{"b":1}}'],
+    ['all so far in each piece, some of which add nothing', ['{"a', '{"a', '{"a":1}', '{"a":1}'], '{"a":1}'],
+    ['the whole once more, with other white space', ['{"a":', ' 1}', '{"a":1}'], '{"a": 1}'],
+    ['the whole once more, encoded as a text', ['{"a":', '1}', '"{\\"a\\":1}"'], '{"a":1}'],
+  ])('are read once: %s', (_, texts, args) => {
+    const pieces = texts.map((text) => called(piece(0, text)));
+    const { calls, stop } = said(called(piece(0, '', { id: 'a' }, 'f')), ...pieces, finishes('tool_calls'));
+    expect({ calls, stop }).toEqual({ calls: [{ id: 'a', name: 'f', args }], stop: 'tool_use' });
+  });
+
+  it('are not an object in itself that begins like the one around it', () => {
+    const pieces = ['{"a":', '{"a":', '[{"a":', '1}]}}'].map((text) =>
+      called(piece(0, text, { id: 'a' }, 'f')),
+    );
+    expect(said(...pieces).calls).toEqual([{ id: 'a', name: 'f', args: '{"a":{"a":[{"a":1}]}}' }]);
+  });
+});
+
 describe('the events of a messages stream', () => {
   it('has one call for a call that the legacy field repeats, as llama-cpp-python streams it', () => {
     const both = (args: string) =>
