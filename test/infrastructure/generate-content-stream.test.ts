@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { messagesStream } from '../../domain/messages/messages-stream.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
+import { type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
 import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
 import { generatedCompletion } from '../../infrastructure/providers/cloud-a/generate-content-response.ts';
@@ -71,6 +71,22 @@ describe.each(framings)('a stream framed as %s', (framing) => {
       finished('stop'),
       used(3, 2),
       done,
+    ]);
+  });
+
+  it('has the logprobs of each event once, also those of an event that only finishes', () => {
+    const chosen = (token: string) => ({
+      logprobsResult: { chosenCandidates: [{ token, logProbability: -1 }] },
+    });
+    const events = [
+      { candidates: [{ content: { parts: [{ text: 'a' }] }, ...chosen('a') }] },
+      { candidates: [{ content: { parts: [{ text: '' }] }, finishReason: 'STOP', ...chosen('b') }] },
+    ];
+    const tokens = (event: Event) =>
+      event.kind === 'chunk' ? objectsOf(event.chunk['choices']).map(({ logprobs }) => logprobs) : [];
+    expect(stream(events, undefined, framing).flatMap(tokens)).toMatchObject([
+      { content: [{ token: 'a' }] },
+      { content: [{ token: 'b' }] },
     ]);
   });
 

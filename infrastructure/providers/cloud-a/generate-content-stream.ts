@@ -120,10 +120,12 @@ class StreamedAnswer {
       const choice = this.choiceAt(index);
       const [delta, finish] = this.read(candidate, choice);
       if (choice.fault !== undefined) return this.fail(choice.fault);
-      if (delta !== undefined)
-        deltas.push({ index, delta, logprobs: logprobsOf(candidate), finish_reason: null });
-      if (finish !== undefined)
-        finishes.push({ index, delta: finishMetadata(candidate), logprobs: null, finish_reason: finish });
+      const logprobs = logprobsOf(candidate);
+      if (delta !== undefined) deltas.push({ index, delta, logprobs, finish_reason: null });
+      if (finish === undefined) continue;
+      // They are sent once, with the content if there is any.
+      const own = { delta: finishMetadata(candidate), logprobs: delta === undefined ? logprobs : null };
+      finishes.push({ index, ...own, finish_reason: finish });
     }
     return [
       ...(deltas.length === 0 ? [] : [this.contentEvent(deltas, wasFinished, finishes.length === 0)]),
