@@ -130,7 +130,7 @@ const firstOf = (value: Json | undefined): Json | undefined => (isArray(value) ?
 function envelopesOf(body: Json | undefined): readonly JsonObject[] {
   const object = firstOf(body);
   if (!isObject(object)) return [];
-  const { detail, message, response, errors, base_resp: status } = object;
+  const { detail, message, response, errors } = object;
   const error = firstOf(object['error']);
   return [
     object,
@@ -139,19 +139,21 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
-    ...refusalIn(status),
-    // https://github.com/lm-sys/FastChat, whose number is 0 beside the text of an answer.
-    ...((numberOf(object['error_code']) ?? 0) === 0 ? [] : [{ message: object['text'] ?? null }]),
+    ...refusalsIn(object),
     // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
 }
 
-/** A success status has a message too, which is not a failure. */
-const refusalIn = (status: Json | undefined): readonly JsonObject[] =>
-  isObject(status) && numberOf(status['status_code']) !== 0
-    ? [{ message: status['status_msg'] ?? null }]
-    : [];
+/** Statuses in numbers. Zero is success, and the text beside it is not a failure. */
+function refusalsIn({ base_resp: status, error_code: code, text }: JsonObject): readonly JsonObject[] {
+  const refused = isObject(status) && numberOf(status['status_code']) !== 0;
+  return [
+    ...(refused ? [{ message: status['status_msg'] ?? null }] : []),
+    // https://github.com/lm-sys/FastChat
+    ...((numberOf(code) ?? 0) === 0 ? [] : [{ message: text ?? null }]),
+  ];
+}
 
 /** Field errors that one message lists. */
 const maxFieldErrors = 3;
