@@ -58,8 +58,14 @@ const uuidOf = (text: string): string | null => (isUuid(text) ? text : null);
 const hasPart = (folded: FragmentSqlToken, text: string): FragmentSqlToken =>
   isUuid(text) || text.startsWith('gwk_') ? sql.fragment`false` : holds(folded, text);
 
-/** A whole key is searched by its public id only: the part after the dot is its secret, which no index has. */
-const publicIdOf = (text: string): string => /^(?:gwk_)?([A-Za-z0-9]*)/.exec(text)?.[1] ?? '';
+/**
+ * The public id, or the beginning of one, that a text is; empty for any other text. A whole key is searched by its
+ * public id only: the part after the dot is its secret, which no index has.
+ */
+function publicIdOf(text: string): string {
+  const [, ofKey, alone] = /^(?:gwk_([\w-]*)(?:\.\S*)?|([\w-]+))$/.exec(text) ?? [];
+  return ofKey ?? alone ?? '';
+}
 
 /** Each row once: rows that the text names come before rows whose names contain it, newest first. */
 const namedBeforeHolding = (id: FragmentSqlToken): FragmentSqlToken => sql.fragment`
@@ -102,7 +108,8 @@ const statements = {
       order by created_at desc, api_key_id desc limit ${maxHits}
     ), ranked as (${namedBeforeHolding(sql.fragment`api_key_id`)})
     select k.api_key_id::text as id, k.name as title, k.public_id as detail
-    from ranked r join api_keys k on k.api_key_id = r.api_key_id order by r.first, r.created_at desc, r.api_key_id desc
+    from ranked r join api_keys k on k.api_key_id = r.api_key_id
+    order by r.first, k.public_id <> ${publicIdOf(text)}, r.created_at desc, r.api_key_id desc
   `,
   model: (text) => sql.fragment`
     select model_key as id, model_key as title, null as detail from models

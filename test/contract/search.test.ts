@@ -63,6 +63,32 @@ describe('the search', () => {
     expect(await found(log!.id.toUpperCase())).toEqual([log]);
   });
 
+  it('finds a key by the beginning of a public id that a person chose, and by a whole key', async () => {
+    const titles = async (text: string) =>
+      (await found(text)).flatMap(({ kind, title }) => (kind === 'api_key' ? [title] : []));
+    await query(`insert into api_keys (public_id, secret_sha256, name, team_id)
+      select 'ci-' || lpad(n::text, 2, '0'), sha256(n::text::bytea), 'runner ' || n, 'ann-2' from generate_series(1, 20) n
+      union all select 'ci-1', sha256('0'), 'the oldest', 'ann-2'`);
+    await query(`update api_keys set created_at = now() - interval '1 day' where public_id = 'ci-1'`);
+    expect(await titles('gwk_ci-15')).toEqual(['runner 15']);
+    expect(await titles('ci-15')).toEqual(['runner 15']);
+    expect(await titles(`gwk_ci-15.${'s'.repeat(64)}`)).toEqual(['runner 15']);
+    const [first, ...others] = await titles('gwk_ci-1');
+    expect(first).toBe('the oldest');
+    expect(others.toSorted()).toEqual([10, 11, 12, 13, 14, 15, 16].map((n) => `runner ${n}`));
+  });
+
+  it('takes only a text that can begin a public id for one: of others, no first word is searched for', async () => {
+    const titles = async (text: string) =>
+      (await found(text)).flatMap(({ kind, title }) => (kind === 'api_key' ? [title] : []));
+    await query(`insert into api_keys (public_id, secret_sha256, name, team_id)
+      select 'a' || lpad(n::text, 31, '0'), sha256(n::text::bytea), 'other', 'ann-2' from generate_series(1, 9) n`);
+    await query(`insert into api_keys (public_id, secret_sha256, name, team_id)
+      values ('f0', sha256('f'), 'a b', 'ann-2'), ('f1', sha256('g'), 'a.example.com', 'ann-2')`);
+    expect(await titles('a b')).toEqual(['a b']);
+    expect(await titles('a.example')).toEqual(['a.example.com']);
+  });
+
   it.each(['_', '\\', "';--", 'topsecret', 'compat', '%%'])('treats %j as plain text', async (text) => {
     expect(await found(text)).toEqual([]);
   });
