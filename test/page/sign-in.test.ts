@@ -54,6 +54,20 @@ async function someone(path: string, work: (page: Page) => Promise<void>): Promi
   await page.context().close();
 }
 
+/** Comes back from another tab, and waits until the page has asked for the session again, if it does. */
+async function returnToTab(page: Page, asks: 'asks for the session' | 'asks nothing'): Promise<void> {
+  const answered = page.waitForResponse((answer) => answer.url().endsWith('/api/v1/auth/session'), {
+    timeout: asks === 'asks nothing' ? 500 : 10_000,
+  });
+  await page.evaluate("window.dispatchEvent(new Event('visibilitychange'))");
+  const isAnswered = await answered.then(
+    () => true,
+    () => false,
+  );
+  expect(isAnswered).toBe(asks === 'asks for the session');
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+}
+
 const submit = async (page: Page, code?: string): Promise<void> => {
   if (code !== undefined) await page.getByLabel('Code', { exact: true }).fill(code);
   await button(page, 'Log in').click();
@@ -258,5 +272,75 @@ describe('a session that ends while a form is open', () => {
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Team kept' }).waitFor();
     });
+  });
+});
+
+describe('a return from another tab, such as that of a password manager', () => {
+  it('keeps what was typed into the login, and ends the login if the other tab has logged in', async () => {
+    await someone('/teams', async (page) => {
+      await page.getByLabel('E-mail').fill(account.email);
+      await page.getByLabel('Password').fill('half a passw');
+      await returnToTab(page, 'asks for the session');
+      expect(await page.getByLabel('E-mail').inputValue()).toBe(account.email);
+      expect(await page.getByLabel('Password').inputValue()).toBe('half a passw');
+      const other = await page.context().newPage();
+      await other.goto(`${publicUrl}/admin`);
+      await logIn(other);
+      await returnToTab(page, 'asks for the session');
+      await page.getByRole('heading', { name: 'Teams' }).waitFor();
+    });
+  });
+
+  it('keeps the secret of a required enrolment, and its recovery codes until they are saved', async () => {
+    await scene.gateway().take(config({ ...withProvider(), require_second_factor: true }));
+    await someone('/keys', async (page) => {
+      await page.getByLabel('E-mail').fill(account.email);
+      await page.getByLabel('Password').fill(account.password);
+      await submit(page);
+      await page.getByRole('heading', { name: 'A second factor is required' }).waitFor();
+      await page.getByLabel('Password').fill(account.password);
+      await button(page, 'Continue').click();
+      const secret = (await page.getByLabel('Secret').innerText()).trim();
+      await returnToTab(page, 'asks for the session');
+      expect((await page.getByLabel('Secret').innerText({ timeout: 1_000 })).trim()).toBe(secret);
+      await page
+        .getByLabel('Code', { exact: true })
+        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+      await button(page, 'Turn the second factor on').click();
+      const codes = await page.getByLabel('Recovery codes').innerText();
+      await returnToTab(page, 'asks nothing');
+      expect(await page.getByLabel('Recovery codes').innerText({ timeout: 1_000 })).toBe(codes);
+      await button(page, 'I have saved them').click();
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+    });
+    await scene.query('delete from user_second_factors');
+    await scene.gateway().take(config(withProvider()));
+  });
+
+  it('keeps the recovery codes of an enrolment that a session began to require', async () => {
+    await someone('/teams', async (page) => {
+      await logIn(page);
+      await scene.gateway().take(config({ ...withProvider(), require_second_factor: true }));
+      await button(page, 'New team').click();
+      await page.getByRole('textbox', { name: 'Id' }).fill('enrolled');
+      await returnToTab(page, 'asks for the session');
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+      await dialog.getByLabel('Password').fill(account.password);
+      await button(page, 'Continue').click();
+      const secret = (await page.getByLabel('Secret').innerText()).trim();
+      await page
+        .getByLabel('Code', { exact: true })
+        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+      await button(page, 'Turn the second factor on').click();
+      const codes = await page.getByLabel('Recovery codes').innerText();
+      await returnToTab(page, 'asks nothing');
+      expect(await page.getByLabel('Recovery codes').innerText({ timeout: 1_000 })).toBe(codes);
+      await button(page, 'I have saved them').click();
+      await dialog.waitFor({ state: 'detached' });
+      await button(page, 'Create team').click();
+      await page.getByRole('heading', { name: 'Team enrolled' }).waitFor();
+    });
+    await scene.query('delete from user_second_factors');
+    await scene.gateway().take(config(withProvider()));
   });
 });

@@ -9,7 +9,15 @@ import { ErrorLine } from '../ui/states.tsx';
 const QrCode = lazy(async () => ({ default: (await import('./qr-code.tsx')).QrCode }));
 
 /** A second factor in three steps: the password, the app, the recovery codes. */
-export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
+export function EnrolSecondFactor({
+  onEnrolled,
+  onDone,
+}: {
+  /** Called when it is on and its recovery codes are shown. */
+  readonly onEnrolled?: () => void;
+  /** Called when the person has saved the recovery codes. */
+  readonly onDone: () => void;
+}) {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const begin = useMutation({
@@ -17,6 +25,7 @@ export function EnrolSecondFactor({ onDone }: { readonly onDone: () => void }) {
   });
   const confirm = useMutation({
     mutationFn: () => read(api.POST('/api/v1/auth/second-factor/confirm', { body: { password, code } })),
+    onSuccess: () => onEnrolled?.(),
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
 import { ApiError, api, read } from '../api/client.ts';
 import { onSessionLost } from '../api/query-client.ts';
 import { Dialog } from '../ui/dialog.tsx';
@@ -27,11 +27,13 @@ export function useSession(): Session {
 
 /**
  * Shows the pages only to platform admins, and the login to everybody else. When a session is lost in the middle of
- * work, the page stays as it is, with what was typed, and the login opens over it.
+ * work, the page stays as it is, with what was typed, and the login opens over it. The session is asked for at each
+ * return from another tab; until one is known, the login also stays as it is.
  */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient();
   const [isLost, setLost] = useState(false);
+  const [isEnrolled, setEnrolled] = useState(false);
   const session = useQuery({
     queryKey: ['session'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/auth/session', { signal })),
@@ -39,14 +41,25 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     // Somebody else may have logged in in another tab.
     refetchOnWindowFocus: 'always',
     retry: false,
+    // Recovery codes are shown only once. While they are, no answer may replace them.
+    enabled: !isEnrolled,
   });
+  /** The last answer that there is no session: asking again forgets the error, which would remove the form. */
+  const refusal = useRef<Error>(null);
+  if (isRefusal(session.error)) refusal.current = session.error;
   useEffect(() => onSessionLost(() => setLost(true)), []);
   const again = (): void => {
     setLost(false);
+    setEnrolled(false);
     void client.invalidateQueries();
   };
-  if (session.isPending) return <Waiting for="the session" />;
-  if (session.isLoadingError) return <Unknown error={session.error} again={again} />;
+  const enrolment = <EnrolSecondFactor onEnrolled={() => setEnrolled(true)} onDone={again} />;
+  if (session.data === undefined) {
+    const error = refusal.current ?? session.error;
+    if (error === null) return <Waiting for="the session" />;
+    const failure = error === session.error ? null : session.error;
+    return <Unknown error={error} failure={failure} enrolment={enrolment} again={again} />;
+  }
   const found = session.data;
   if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} />;
   return (
@@ -57,11 +70,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
       {isLost ? (
         <Dialog title="Your session has ended" onClose={undefined}>
           <p>What you typed is still here. Log in again to continue.</p>
-          {mustEnrol(session.error) ? (
-            <EnrolSecondFactor onDone={again} />
-          ) : (
-            <Login onDone={again} email={found.email} keepsPage />
-          )}
+          {mustEnrol(session.error) ? enrolment : <Login onDone={again} email={found.email} keepsPage />}
         </Dialog>
       ) : null}
     </SessionContext>
@@ -71,17 +80,34 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
 const mustEnrol = (error: Error | null): boolean =>
   error instanceof ApiError && error.code === 'enrolment_required';
 
+/** Answered by a form: the login or the enrolment. */
+const isRefusal = (error: Error | null): boolean =>
+  mustEnrol(error) || (error instanceof ApiError && error.status === 401);
+
 /** Shown when no session is known. */
-function Unknown({ error, again }: { readonly error: Error; readonly again: () => void }) {
+function Unknown({
+  error,
+  failure,
+  enrolment,
+  again,
+}: {
+  readonly error: Error;
+  /** Why asking again failed. */
+  readonly failure: Error | null;
+  readonly enrolment: ReactNode;
+  readonly again: () => void;
+}) {
   if (mustEnrol(error))
     return (
       <LoginFrame title="A second factor is required">
-        <EnrolSecondFactor onDone={again} />
+        <ErrorLine error={failure} />
+        {enrolment}
       </LoginFrame>
     );
-  if (error instanceof ApiError && error.status === 401)
+  if (isRefusal(error))
     return (
       <LoginFrame title="Log in to Model Gateway">
+        <ErrorLine error={failure} />
         <Login onDone={again} />
       </LoginFrame>
     );
