@@ -310,6 +310,24 @@ describe('an existing key', () => {
     await button(page, 'Leave without it').click();
   });
 
+  it('rotated by somebody else a moment ago, the conflict says which secret another rotation ends', async () => {
+    const key = await makeKey();
+    const page = await openKey(key);
+    await button(page, 'Rotate…').click();
+    await page.getByLabel('The current secret stays valid').selectOption('3600');
+    const theirs = await scene.admin('POST', `${root}/api-keys/${key.api_key_id}/rotate`, {
+      overlap_secs: 600,
+    });
+    expect(theirs.status).toBe(200);
+    await button(page, 'Create a new secret').click();
+    const row = page.getByRole('row', { name: 'Secret before the current one' });
+    expect(await row.innerText()).toMatch(/differs\s+works until [\d -]+:\d\d UTC\s+stops working at once/);
+    expect(await statusOf(key.api_key)).toBe(200);
+    await button(page, 'Take theirs').click();
+    await row.waitFor({ state: 'detached' });
+    expect(await statusOf(key.api_key)).toBe(200);
+  });
+
   it('is revoked only after confirmation, and requests with it are then refused with 401', async () => {
     const key = await makeKey({ name: 'to end' });
     const page = await openKey(key);

@@ -40,6 +40,20 @@ const rowsOf = (
   ];
 };
 
+/** The secret before the current one works for a while after a rotation. */
+const hasPrevious = ({ previous_expires_at: until }: ApiKey): boolean =>
+  until !== null && Date.parse(until) > Date.now();
+
+/** What another rotation does to a key that somebody has just rotated: callers may not have the current secret yet. */
+const secretRow = (theirs: ApiKey): ConflictRow =>
+  hasPrevious(theirs)
+    ? {
+        title: 'Secret before the current one',
+        theirs: `works until ${instantText(theirs.previous_expires_at)}`,
+        mine: 'stops working at once',
+      }
+    : { title: 'Secret before the current one', theirs: 'does not work', mine: 'does not work' };
+
 const target = (key: ApiKey, ifMatch: string) => ({
   path: { api_key_id: key.api_key_id },
   header: { 'If-Match': ifMatch },
@@ -188,7 +202,7 @@ export function RotateKey({
       act="Create a new secret"
       change={change}
       draft={{ overlap_secs: Number(overlap) }}
-      rows={(theirs) => rowsOf(theirs, {})}
+      rows={(theirs) => [...rowsOf(theirs, {}), secretRow(theirs)]}
       onTheirs={onClose}
       onClose={onClose}
     >
@@ -201,9 +215,7 @@ export function RotateKey({
       />
       <p className="muted">
         The key keeps its name, owner, models and limits. The new secret is shown once.
-        {key.previous_expires_at === null || Date.parse(key.previous_expires_at) <= Date.now()
-          ? ''
-          : ' The secret before the current one stops working at once.'}
+        {hasPrevious(key) ? ' The secret before the current one stops working at once.' : ''}
       </p>
     </ChangeDialog>
   );
