@@ -105,6 +105,37 @@ describe('the audit', () => {
     expect(searchOf(page)).toEqual({ action: 'budget.set' });
   });
 
+  it('keeps an open change, also when newer ones have moved it to the next page', async () => {
+    const write = (from: number, to: number) =>
+      scene.query(`insert into admin_events (action, target_kind, target_id)
+        select 'model.test', 'model', 'event-' || n from generate_series(${from}, ${to}) n`);
+    await write(1, 1);
+    const page = await scene.open('/audit?action=model.test');
+    await rowsIn(page).first().click();
+    const link = page.getByRole('dialog', { name: 'model.test' }).getByRole('link', { name: 'event-1' });
+    await link.waitFor();
+    await write(2, 51);
+    await page.context().setOffline(true);
+    await page.context().setOffline(false);
+    await rowsIn(page).nth(49).waitFor({ state: 'attached' });
+    await link.waitFor();
+  });
+
+  it('shows the present name of a person who was renamed a moment ago', async () => {
+    const page = await scene.open('/audit?action=team.create');
+    await rowsIn(page).last().getByText('root@example.com').waitFor();
+    await page.getByRole('link', { name: 'People', exact: true }).click();
+    await page.getByRole('row', { name: 'root@example.com' }).click();
+    await page.getByRole('button', { name: 'Change…' }).click();
+    await page.getByRole('dialog').last().getByLabel('Name', { exact: true }).fill('Renamed Root');
+    await page.getByRole('button', { name: 'Save person' }).click();
+    await page.getByText('Renamed Root was changed.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'Audit', exact: true }).first().click();
+    await rowsIn(page).first().getByText('Renamed Root').waitFor({ timeout: 5_000 });
+    await scene.query(`update users set name = email where email = 'root@example.com'`);
+  });
+
   it('links a change to what was changed, and to all changes of it', async () => {
     const page = await scene.open('/audit?action=team.create');
     await rowsIn(page).first().focus();

@@ -1,7 +1,7 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
-import { ListTable, useList } from '../ui/list.tsx';
+import { ListTable, useList, useOpened } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { ownerColumn } from '../ui/columns.tsx';
@@ -61,7 +61,7 @@ export function Page() {
     read(api.GET('/api/v1/admin/spend/budget-alerts', { params: { query: { page } }, signal })),
   );
   const open = filters['open'];
-  const shown = alerts.data?.items.find(({ budget_alert_id: id }) => id === open);
+  const shown = useOpened(alerts.data?.items, open, ({ budget_alert_id: id }) => id);
   return (
     <Frame
       title="Alerts"

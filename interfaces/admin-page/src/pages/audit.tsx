@@ -5,7 +5,7 @@ import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
-import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
+import { NoRows, pageOfMany, Pager, useList, useOpened } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty, Failed, Waiting } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
@@ -101,7 +101,7 @@ export function Page() {
   const fault = (name: string): string | undefined => faultOf(events.error, name);
   const isFieldFault = typedFilters.some((name) => fault(name) !== undefined);
   const open = filters['open'];
-  const shown = events.data?.items.find(({ admin_event_id: id }) => id === open);
+  const shown = useOpened(events.data?.items, open, ({ admin_event_id: id }) => id);
   return (
     <Frame
       title="Audit"

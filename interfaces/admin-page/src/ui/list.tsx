@@ -5,7 +5,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/react-query';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, useEffect, useRef } from 'react';
 import { useAddress } from '../app/address.ts';
 import { Icon } from './icons.tsx';
 import { Empty } from './states.tsx';
@@ -64,6 +64,22 @@ async function withLastPage<R>(
     else beyond = middle;
   }
   return { ...found, lastPage: last };
+}
+
+/**
+ * The row that is open. Once it was seen it stays, although newer rows may have moved it to another page since.
+ * `undefined` when no page that was seen has it.
+ */
+export function useOpened<R>(
+  rows: readonly R[] | undefined,
+  open: string | undefined,
+  idOf: (row: R) => string,
+): R | undefined {
+  const seen = useRef<R>(undefined);
+  seen.current = [...(rows ?? []), ...(seen.current === undefined ? [] : [seen.current])].find(
+    (row) => idOf(row) === open,
+  );
+  return seen.current;
 }
 
 /** The API has no pages beyond this many rows. */

@@ -17,7 +17,7 @@ export const Actor = ({ of: { actor_user_id: id, admin_token_id: token } }: { re
 
 function Person({ id }: { readonly id: string }) {
   const person = useQuery({
-    queryKey: ['user', id, 'name'],
+    queryKey: ['people', 'name', id],
     queryFn: ({ signal }) => readPerson(id, signal),
     staleTime: 300_000,
     retry: false,
