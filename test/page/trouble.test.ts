@@ -67,6 +67,25 @@ describe('without a network', () => {
   });
 });
 
+describe('behind a proxy that gives up waiting', () => {
+  it('the list shows the effect of a change that the proxy answered 504', async () => {
+    const page = await scene.open('/keys?owner_kind=team&owner_id=platform&name=late');
+    const calls = `**${root}/api-keys`;
+    await page.route(calls, async (route) => {
+      await makeKey('late');
+      await route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway Time-out</h1>' });
+    });
+    await page.getByRole('button', { name: 'New key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('late');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText('It is not known whether the change was made').waitFor();
+    await page.unroute(calls);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('row', { name: 'late' }).waitFor();
+  });
+});
+
 describe('an invalid filter in the address', () => {
   it.each([
     ['/keys?status=foo', '`status` must be one of active, revoked, expired.'],

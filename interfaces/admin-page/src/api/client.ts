@@ -24,12 +24,19 @@ const unreachable = (message: string): ApiError => new ApiError({ status: 0, cod
 const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';
 
 /** A call without an answer may still have been carried out. */
+const unanswered = ({ method }: Request): ApiError =>
+  unreachable(
+    `The gateway cannot be reached.${method === 'GET' ? '' : ' It is not known whether the change was made: check before you try again.'}`,
+  );
+
+const isJson = ({ headers }: Response): boolean =>
+  headers.get('content-type')?.startsWith('application/json') === true;
+
 api.use({
-  onError: ({ request, error }) => {
-    if (isAborted(error)) return undefined;
-    return unreachable(
-      `The gateway cannot be reached.${request.method === 'GET' ? '' : ' It is not known whether the change was made: check before you try again.'}`,
-    );
+  onError: ({ request, error }) => (isAborted(error) ? undefined : unanswered(request)),
+  onResponse: ({ request, response }) => {
+    // The gateway's own errors are JSON. This one is of a proxy that got no answer.
+    if (response.status >= 500 && !isJson(response)) throw unanswered(request);
   },
 });
 
