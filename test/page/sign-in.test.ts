@@ -100,7 +100,7 @@ describe('by password', () => {
 });
 
 describe('with a second factor', () => {
-  it('enrolment shows a QR code, and a login needs a valid code or an unused recovery code', async () => {
+  it('enrolment shows a QR code, and recovery codes until they are saved; a login needs a valid code or an unused recovery code', async () => {
     await someone('/account', async (page) => {
       await logIn(page);
       await button(page, 'Turn it on…').click();
@@ -119,6 +119,11 @@ describe('with a second factor', () => {
       await page.getByLabel('Code', { exact: true }).fill(totp.generate({ timestamp: enrolledAt }));
       await button(page, 'Turn the second factor on').click();
       const recovery = (await page.getByLabel('Recovery codes').innerText()).trim().split('\n');
+      // They are shown only once, so the dialog stays until they are saved.
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+      await page.mouse.click(5, 5);
+      await page.getByRole('dialog').getByLabel('Recovery codes').waitFor({ timeout: 2_000 });
       await button(page, 'I have saved them').click();
       const other = await scene.stranger();
       await other.goto(`${publicUrl}/admin/account`);

@@ -14,7 +14,7 @@ export function EnrolSecondFactor({
   onDone,
 }: {
   /** Called when it is on and its recovery codes are shown. */
-  readonly onEnrolled?: () => void;
+  readonly onEnrolled: () => void;
   /** Called when the person has saved the recovery codes. */
   readonly onDone: () => void;
 }) {
@@ -25,7 +25,7 @@ export function EnrolSecondFactor({
   });
   const confirm = useMutation({
     mutationFn: () => read(api.POST('/api/v1/auth/second-factor/confirm', { body: { password, code } })),
-    onSuccess: () => onEnrolled?.(),
+    onSuccess: onEnrolled,
   });
   const submit = (event: FormEvent): void => {
     event.preventDefault();

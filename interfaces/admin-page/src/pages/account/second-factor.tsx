@@ -12,7 +12,7 @@ import { Badge } from '../../ui/values.tsx';
 /** Whether logins by password ask for a code, and how to turn that on and off. */
 export function SecondFactor() {
   const client = useQueryClient();
-  const [act, setAct] = useState<'enrol' | 'remove'>();
+  const [act, setAct] = useState<'enrol' | 'save codes' | 'remove'>();
   const factor = useQuery({
     queryKey: ['second-factor'],
     queryFn: ({ signal }) => read(api.GET('/api/v1/auth/second-factor', { signal })),
@@ -45,9 +45,11 @@ export function SecondFactor() {
           )
         }
       </Loaded>
-      {act === 'enrol' ? (
-        <Dialog title="Turn the second factor on" onClose={done}>
+      {act === 'enrol' || act === 'save codes' ? (
+        // Recovery codes are shown only once: the dialog stays until they are saved.
+        <Dialog title="Turn the second factor on" onClose={act === 'enrol' ? done : undefined}>
           <EnrolSecondFactor
+            onEnrolled={() => setAct('save codes')}
             onDone={() => {
               notify('The second factor is on. Your other sessions have ended.');
               done();
