@@ -243,7 +243,8 @@ async function setAdmin(
   `);
   const { user_id: userId, ...after } =
     (await connection.maybeOne(sql.type(row(madeRow))`
-      update users set role = 'platform_admin', active = true, updated_at = now()
+      update users set role = 'platform_admin', active = true, updated_at = now(),
+        version = version + (not active or role <> 'platform_admin')::integer
       where email_folded = ${foldEmail(email)}
       returning user_id, email, role, active
     `)) ??

@@ -139,6 +139,19 @@ describe('gateway admin create', () => {
     ]);
   });
 
+  it('gives a person whom it changes a new version, so that no change to the earlier one is made', async () => {
+    await query("insert into users (email, name, active) values ('left@example.com', 'Left', false)");
+    const version = async () =>
+      (await query<{ version: number }>("select version from users where email = 'left@example.com'"))[0]
+        ?.version;
+    expect(await version()).toBe(1);
+    expect((await create('left@example.com', password)).code).toBe(0);
+    expect(await version()).toBe(2);
+    // A new password alone changes nothing of the person.
+    expect((await create('left@example.com', 'another passphrase')).code).toBe(0);
+    expect(await version()).toBe(2);
+  });
+
   it('sets a new password and ends the existing sessions', async () => {
     const { cookie } = await logIn('new@example.com', password);
     expect(await session(cookie)).toBe(200);
