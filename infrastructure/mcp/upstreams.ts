@@ -110,12 +110,13 @@ const tooLarge = (maxBytes: number): McpError => ({
 const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefined : noRoom);
 
 async function sentTo(there: ReadyServer, terms: McpExchange): Promise<Either<McpError, McpReply>> {
-  const { config, url, pool } = there;
+  const { config, url } = there;
   const exchange = new Exchange(terms, timeOf(terms, config.timeoutMs));
-  const credentials = await there.credentials.headers();
+  const credentials = await exchange.waitFor(there.credentials.headers());
+  if (credentials === undefined) return exchange.ended(unreachable);
   if (E.isLeft(credentials)) return exchange.ended(credentials.left);
   try {
-    const response = await pool.request({
+    const response = await requested(there, {
       method: terms.method,
       path: `${url.pathname}${url.search}`,
       headers: headersOf(terms, credentials.right),
@@ -127,6 +128,18 @@ async function sentTo(there: ReadyServer, terms: McpExchange): Promise<Either<Mc
   } catch {
     return exchange.ended(unreachable);
   }
+}
+
+/** The server may have been replaced while the call waited for a token: such a call gets connections of its own. */
+function requested(
+  { config, pool }: ReadyServer,
+  options: Dispatcher.RequestOptions,
+): Promise<Dispatcher.ResponseData> {
+  if (!pool.closed) return pool.request(options);
+  const last = poolOf(config);
+  const response = last.request(options);
+  void last.close();
+  return response;
 }
 
 const timeOf = ({ withinMs = timeoutOfServer }: McpExchange, timeoutMs: number): number | undefined =>
@@ -169,6 +182,17 @@ class Exchange {
   }
 
   private readonly stop = (): void => this.controller.abort();
+
+  /** The outcome of a step before the message is sent; `undefined` if the exchange ends first. */
+  async waitFor<A>(step: Promise<A>): Promise<A | undefined> {
+    if (this.signal.aborted) return undefined;
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const ended = (): void => resolve(undefined);
+    this.signal.addEventListener('abort', ended);
+    const first = await Promise.race([step, promise]);
+    this.signal.removeEventListener('abort', ended);
+    return first;
+  }
 
   /** Stops the timer and no longer listens to the caller's signal. */
   over(): void {

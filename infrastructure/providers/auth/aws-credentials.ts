@@ -11,6 +11,12 @@ export interface SigningCredentials {
   readonly sessionToken?: string;
 }
 
+/**
+ * Credentials without an expiry come from the environment, a program or a credentials file. The file may have been
+ * rotated, so such credentials are looked up again after this time.
+ */
+const lookAgainMs = 300_000;
+
 type Current = Renewed<SigningCredentials>['current'];
 
 /** The configured credentials, or those that the platform's default chain finds, renewed before they expire. */
@@ -32,7 +38,9 @@ export function signingCredentials(
       for (const secret of [secretAccessKey, sessionToken]) if (secret !== undefined) conceal(secret);
       return E.right({
         value: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
-        endsAt: expiration?.getTime() ?? Number.POSITIVE_INFINITY,
+        ...(expiration === undefined
+          ? { endsAt: Number.POSITIVE_INFINITY, renewAt: Date.now() + lookAgainMs }
+          : { endsAt: expiration.getTime() }),
       });
     },
     explain: reasonOf,
@@ -55,7 +63,8 @@ function chain(region: string, warn: ProviderContext['warn']) {
   };
   return async (signal: AbortSignal) => {
     const library = await import('@aws-sdk/credential-provider-node');
-    found ??= library.defaultProvider({ clientConfig: { region }, logger });
+    // Without `ignoreCache` the library reads the files of profiles once in the life of a process.
+    found ??= library.defaultProvider({ clientConfig: { region }, logger, ignoreCache: true });
     signal.addEventListener('abort', giveUp, { once: true });
     try {
       return await found({ forceRefresh: true });

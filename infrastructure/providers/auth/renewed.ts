@@ -7,6 +7,8 @@ import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 export interface CredentialLease<A> {
   readonly value: A;
   readonly endsAt: number;
+  /** When to look for a newer one at the latest: one that never expires may still be replaced where it comes from. */
+  readonly renewAt?: number;
 }
 
 /** Where a credential comes from. Its reasons of failure go into error messages for callers. */
@@ -105,8 +107,7 @@ export class Renewed<A> {
     const { held } = this;
     this.pause = pauseAfter(obtained.left, this.pause, now);
     const left = held === undefined ? 0 : held.endsAt - now;
-    const still = left > 0 ? `; the present one is good for ${Math.round(left / 1000)} s more` : '';
-    this.source.warn(`${this.source.name} could not be renewed: ${obtained.left}${still}`);
+    this.source.warn(`${this.source.name} could not be renewed: ${obtained.left}${stillGoodFor(left)}`);
     return held !== undefined && left > 0 ? E.right(held.value) : E.left(this.pause.fault);
   }
 
@@ -129,6 +130,12 @@ export class Renewed<A> {
   }
 }
 
+/** What a warning says of the credential that is left. */
+function stillGoodFor(left: number): string {
+  if (left === Number.POSITIVE_INFINITY) return '; the present one stays in use';
+  return left > 0 ? `; the present one is good for ${Math.round(left / 1000)} s more` : '';
+}
+
 /** A start in the future means that the clock was set back since, and how much time is left is unknown. */
 const isWithin = (since: number, now: number, until: number): boolean => since <= now && now < until;
 
@@ -140,12 +147,12 @@ interface Held<A> extends CredentialLease<A> {
 }
 
 function holding<A>(lease: CredentialLease<A>, now: number): Held<A> {
-  const { endsAt } = lease;
+  const { endsAt, renewAt = Number.POSITIVE_INFINITY } = lease;
   const left = endsAt - now;
   return {
     ...lease,
     since: now,
-    renewAt: endsAt - Math.min(renewAheadMs, left * renewAheadShare),
+    renewAt: Math.min(renewAt, endsAt - Math.min(renewAheadMs, left * renewAheadShare)),
     freshUntil: endsAt - Math.min(travelMs, left * travelShare),
   };
 }
