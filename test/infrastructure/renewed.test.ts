@@ -180,6 +180,20 @@ describe('a renewed credential', () => {
     expect(renewed.current()).toEqual({ endsAt: clock.now + hour });
   });
 
+  it('that is refused after the clock was set back is renewed, however late the last refusal seems to be', async () => {
+    const { renewed, asked, clock, settle } = scene();
+    void renewed.current();
+    await settle(E.right(hour));
+    renewed.refused(renewed.current() as Lease);
+    void renewed.current();
+    await settle(E.right(hour));
+    clock.now -= hour;
+    void renewed.current();
+    await settle(E.right(hour));
+    renewed.refused(renewed.current() as Lease);
+    expect([renewed.current(), asked.length]).toEqual([expect.any(Promise), 4]);
+  });
+
   it('that never expires is obtained once', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();

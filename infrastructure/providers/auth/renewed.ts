@@ -65,7 +65,7 @@ export class Renewed<A> {
   private held: Held<A> | undefined;
   private renewal: Promise<Either<UpstreamFault, A>> | undefined;
   private pause: Pause | undefined;
-  private refusedAgainFrom = 0;
+  private refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(source: CredentialSource<A>, timing: Timing = { now: Date.now, obtainWithinMs }) {
     this.source = source;
@@ -89,9 +89,9 @@ export class Renewed<A> {
    */
   refused(value: A): void {
     const now = this.timing.now();
-    const { held } = this;
-    if (held?.value !== value || now < this.refusedAgainFrom) return;
-    this.refusedAgainFrom = now + refusedPauseMs;
+    const { held, refusedAt } = this;
+    if (held?.value !== value || isWithin(refusedAt, now, refusedAt + refusedPauseMs)) return;
+    this.refusedAt = now;
     this.held = { ...held, renewAt: now, freshUntil: now };
   }
 
