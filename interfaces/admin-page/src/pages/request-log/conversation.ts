@@ -57,7 +57,7 @@ function errorTurns(answer: Fields): readonly Turn[] {
 
 /** Names in the shapes of every family: `function.name`, `name`, or the type of a provider's own tool. */
 const toolNames = (body: Fields): readonly string[] =>
-  itemsOf(body['tools']).map((tool) => {
+  [...itemsOf(body['tools']), ...itemsOf(body['functions'])].map((tool) => {
     const fields = fieldsOf(tool);
     return (
       asText(fieldsOf(fields['function'])['name']) ??
@@ -67,28 +67,39 @@ const toolNames = (body: Fields): readonly string[] =>
     );
   });
 
-/** Moves results to the calls that they answer. Results without a call stay where they are. */
+type Call = Extract<Piece, { kind: 'call' }>;
+type Result = Extract<Piece, { kind: 'result' }>;
+
+/**
+ * Moves results to the calls that they answer. Results without a call stay where they are. Some upstreams give several
+ * calls the same id, in one turn or in several: their results answer them in order.
+ */
 function joined(turns: readonly Turn[]): readonly Turn[] {
-  const results = new Map<string, Extract<Piece, { kind: 'result' }>>();
-  const calls = new Set<string>();
-  for (const { pieces } of turns)
-    for (const piece of pieces)
-      if (piece.kind === 'call' && piece.id !== undefined) calls.add(piece.id);
-      else if (piece.kind === 'result' && piece.callId !== undefined && !results.has(piece.callId))
-        results.set(piece.callId, piece);
-  const isElsewhere = (piece: Piece): boolean =>
-    piece.kind === 'result' &&
-    piece.callId !== undefined &&
-    calls.has(piece.callId) &&
-    results.get(piece.callId) === piece;
+  const calls = new Map<string, { readonly all: Call[]; answered: number }>();
+  const results = new Map<Piece, Result>();
+  const moved = new Set<Piece>();
+  for (const piece of turns.flatMap(({ pieces }) => pieces))
+    if (piece.kind === 'call' && piece.id !== undefined) {
+      const same = calls.get(piece.id) ?? { all: [], answered: 0 };
+      same.all.push(piece);
+      calls.set(piece.id, same);
+    } else if (piece.kind === 'result' && piece.callId !== undefined) {
+      const same = calls.get(piece.callId);
+      const call = same?.all[same.answered];
+      if (same === undefined || call === undefined) continue;
+      same.answered += 1;
+      results.set(call, piece);
+      moved.add(piece);
+    }
   return turns.flatMap((turn) => {
     const pieces = turn.pieces
-      .filter((piece) => !isElsewhere(piece))
-      .map((piece) =>
-        piece.kind === 'call' && piece.id !== undefined && results.has(piece.id)
-          ? { ...piece, result: results.get(piece.id) }
-          : piece,
-      );
-    return pieces.length === 0 ? [] : [{ ...turn, pieces }];
+      .filter((piece) => !moved.has(piece))
+      .map((piece) => withResult(piece, results));
+    return pieces.length === 0 && turn.pieces.length > 0 ? [] : [{ ...turn, pieces }];
   });
+}
+
+function withResult(piece: Piece, results: ReadonlyMap<Piece, Result>): Piece {
+  const result = results.get(piece);
+  return piece.kind === 'call' && result !== undefined ? { ...piece, result } : piece;
 }

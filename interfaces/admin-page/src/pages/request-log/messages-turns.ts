@@ -39,11 +39,15 @@ function blockPieces(block: unknown): readonly Piece[] {
         kind: 'result',
         callId: asText(fields['tool_use_id']),
         text: plainText(fields['content']),
-        failed: fields['is_error'] === true,
+        failed: fields['is_error'] === true || isErrorOf(fields['content']),
       },
     ];
   return [mediaPiece(block) ?? otherPiece(block)];
 }
+
+/** The provider's own tools report a failure in the type of the content. */
+const isErrorOf = (content: unknown): boolean =>
+  asText(fieldsOf(content)['type'])?.endsWith('_error') === true;
 
 /** What the model said. */
 export function messagesAnswer({ body, events }: Answered): readonly Turn[] {
@@ -68,7 +72,7 @@ function streamedPieces(events: readonly unknown[]): readonly Piece[] {
     if (fields['type'] !== 'content_block_delta') continue;
     const delta = fieldsOf(fields['delta']);
     const block = blocks.get(index) ?? { begun: { type: 'text' }, texts: [], json: [] };
-    block.texts.push(asText(delta['text']) ?? asText(delta['thinking']) ?? '');
+    block.texts.push(asText(delta['text']) ?? asText(delta['thinking']) ?? asText(delta['content']) ?? '');
     block.json.push(asText(delta['partial_json']) ?? '');
     blocks.set(index, block);
   }
@@ -79,6 +83,7 @@ function streamedPieces(events: readonly unknown[]): readonly Piece[] {
       ...begun,
       ...(begun['type'] === 'text' ? { text: (asText(begun['text']) ?? '') + text } : {}),
       ...(begun['type'] === 'thinking' ? { thinking: (asText(begun['thinking']) ?? '') + text } : {}),
+      ...(begun['type'] === 'compaction' ? { content: text } : {}),
       ...(input === '' ? {} : { input }),
     });
   });

@@ -8,7 +8,7 @@ export function responsesTurns(body: Fields): readonly Turn[] {
   const text = asText(body['input']);
   const input: readonly Turn[] =
     text === undefined
-      ? itemsOf(body['input']).map((item) => itemTurn(item, 'request'))
+      ? itemsOf(body['input']).flatMap((item) => (isSilent(item) ? [] : [itemTurn(item, 'request')]))
       : [{ role: 'user', from: 'request', pieces: textPiece(text) }];
   return [
     ...(instructions.length === 0
@@ -31,6 +31,10 @@ function itemTurn(item: unknown, from: Turn['from']): Turn {
     return { role: 'assistant', from, pieces: [callOf(fields)] };
   return { role: from === 'answer' ? 'assistant' : 'other', from, pieces: [otherPiece(item)] };
 }
+
+/** Reasoning of which only the id is sent back. */
+const isSilent = (item: unknown): boolean =>
+  fieldsOf(item)['type'] === 'reasoning' && reasoningPieces(fieldsOf(item)).length === 0;
 
 const resultOf = (fields: Fields): Piece => ({
   kind: 'result',
@@ -74,6 +78,7 @@ interface ItemSoFar {
   item: Fields;
   done: boolean;
   readonly texts: string[];
+  readonly refusals: string[];
 }
 
 /** Items as completed by the stream; an incomplete one as far as it came. */
@@ -83,19 +88,24 @@ function streamedItems(events: readonly unknown[]): readonly unknown[] {
     const fields = fieldsOf(event);
     const type = asText(fields['type']) ?? '';
     const index = wholeOf(fields['output_index']) ?? 0;
+    const known = items.get(index);
     if (type === 'response.output_item.added' || type === 'response.output_item.done')
       items.set(index, {
         item: fieldsOf(fields['item']),
         done: type.endsWith('.done'),
-        texts: items.get(index)?.texts ?? [],
+        texts: known?.texts ?? [],
+        refusals: known?.refusals ?? [],
       });
-    else if (type.endsWith('.delta')) items.get(index)?.texts.push(asText(fields['delta']) ?? '');
+    else if (type === 'response.refusal.delta') known?.refusals.push(asText(fields['delta']) ?? '');
+    else if (type.endsWith('.delta')) known?.texts.push(asText(fields['delta']) ?? '');
   }
-  return [...items.values()].map(({ item, done, texts }) => (done ? item : asFar(item, texts.join(''))));
+  return [...items.values()].map((each) => (each.done ? each.item : asFar(each)));
 }
 
-function asFar(item: Fields, text: string): Fields {
-  if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text }] };
+function asFar({ item, texts, refusals }: ItemSoFar): Fields {
+  const text = texts.join('');
+  const refusal = refusals.length === 0 ? [] : [{ type: 'refusal', refusal: refusals.join('') }];
+  if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text }, ...refusal] };
   if (item['type'] === 'reasoning') return { ...item, summary: [{ text }] };
   return { ...item, arguments: text };
 }

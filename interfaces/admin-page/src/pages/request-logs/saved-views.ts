@@ -31,3 +31,18 @@ export const withView = (views: readonly SavedView[], view: SavedView): readonly
 
 export const withoutView = (views: readonly SavedView[], name: string): readonly SavedView[] =>
   views.filter((view) => view.name !== name);
+
+const keptAs = 'gateway.views.request-logs';
+
+export const readViews = (storage: Pick<Storage, 'getItem'>): readonly SavedView[] =>
+  viewsOf(storage.getItem(keptAs));
+
+/** Changes the stored views and returns them. They are read again, because another tab may have changed them. */
+export function changeViews(
+  storage: Pick<Storage, 'getItem' | 'setItem'>,
+  change: (views: readonly SavedView[]) => readonly SavedView[],
+): readonly SavedView[] {
+  const next = change(readViews(storage));
+  storage.setItem(keptAs, JSON.stringify(next));
+  return next;
+}

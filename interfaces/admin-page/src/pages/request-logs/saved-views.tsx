@@ -1,26 +1,35 @@
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { type FormEvent, useEffect, useState } from 'react';
 import type { Filters } from '../../app/address.ts';
 import { TextField } from '../../ui/fields.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Menu } from '../../ui/menu.tsx';
 import { notify } from '../../ui/notices.tsx';
-import { maxViewNameChars, type SavedView, viewsOf, withoutView, withView } from './saved-views.ts';
-
-const keptAs = 'gateway.views.request-logs';
+import {
+  changeViews,
+  maxViewNameChars,
+  readViews,
+  type SavedView,
+  withoutView,
+  withView,
+} from './saved-views.ts';
 
 /** Named sets of filters, stored in this browser. */
 export function SavedViews({ filters }: { readonly filters: Filters }) {
-  const [views, setViews] = useState(() => viewsOf(localStorage.getItem(keptAs)));
+  const [views, setViews] = useState(() => readViews(localStorage));
   const [name, setName] = useState('');
-  const keep = (next: readonly SavedView[]): void => {
-    localStorage.setItem(keptAs, JSON.stringify(next));
-    setViews(next);
-  };
+  useEffect(() => {
+    // Another tab changed them.
+    const follow = (): void => setViews(readViews(localStorage));
+    window.addEventListener('storage', follow);
+    return () => window.removeEventListener('storage', follow);
+  }, []);
+  const change = (by: (present: readonly SavedView[]) => readonly SavedView[]): void =>
+    setViews(changeViews(localStorage, by));
   const save = (event: FormEvent): void => {
     event.preventDefault();
     const called = name.trim().slice(0, maxViewNameChars);
-    keep(withView(views, { name: called, filters }));
+    change((present) => withView(present, { name: called, filters }));
     setName('');
     notify(`The view “${called}” is saved in this browser.`);
   };
@@ -39,7 +48,7 @@ export function SavedViews({ filters }: { readonly filters: Filters }) {
                 type="button"
                 className="button quiet"
                 aria-label={`Remove the view ${view.name}`}
-                onClick={() => keep(withoutView(views, view.name))}
+                onClick={() => change((present) => withoutView(present, view.name))}
               >
                 <Icon name="close" />
               </button>
