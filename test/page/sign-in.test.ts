@@ -280,6 +280,29 @@ describe('a session that ends while a form is open', () => {
   });
 });
 
+describe('a session that ends, in several tabs', () => {
+  it('is found again by each tab after one login by password, and keeps what was typed', async () => {
+    await scene.gateway().take(config({}));
+    await someone('/teams', async (page) => {
+      await logIn(page);
+      await button(page, 'New team').click();
+      await page.getByRole('textbox', { name: 'Id' }).fill('returned');
+      await scene.query('delete from admin_sessions');
+      await returnToTab(page, 'asks for the session');
+      const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+      await dialog.waitFor();
+      const other = await page.context().newPage();
+      await other.goto(`${publicUrl}/admin`);
+      await logIn(other);
+      await returnToTab(page, 'asks for the session');
+      await dialog.waitFor({ state: 'detached', timeout: 5_000 });
+      await button(page, 'Create team').click();
+      await page.getByRole('heading', { name: 'Team returned' }).waitFor();
+    });
+    await scene.gateway().take(config(withProvider()));
+  });
+});
+
 describe('a return from another tab, such as that of a password manager', () => {
   it('keeps what was typed into the login, and ends the login if the other tab has logged in', async () => {
     await someone('/teams', async (page) => {

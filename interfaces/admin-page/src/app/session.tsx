@@ -28,7 +28,7 @@ export function useSession(): Session {
 /**
  * Shows the pages only to platform admins, and the login to everybody else. When a session is lost in the middle of
  * work, the page stays as it is, with what was typed, and the login opens over it. The session is asked for at each
- * return from another tab; until one is known, the login also stays as it is.
+ * return from another tab, where the person may have logged in; until one is known, the login also stays as it is.
  */
 export function SessionGate({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient();
@@ -53,6 +53,10 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     setEnrolled(false);
     void client.invalidateQueries();
   };
+  // A lost session that is found again: the person has logged in in another tab.
+  useEffect(() => {
+    if (isLost) again();
+  }, [session.dataUpdatedAt]);
   const enrolment = <EnrolSecondFactor onEnrolled={() => setEnrolled(true)} onDone={again} />;
   if (session.data === undefined) {
     const error = refusal.current ?? session.error;
