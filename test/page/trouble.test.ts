@@ -15,6 +15,15 @@ async function makeKey(name: string): Promise<{ readonly api_key_id: string }> {
   return made.data as { readonly api_key_id: string };
 }
 
+describe('over plain http, where a browser gives a page no clipboard', () => {
+  it('a copy button says that the text has to be copied by hand', async () => {
+    const page = await scene.open('/observability/request-logs');
+    await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await page.getByRole('button', { name: 'Copy', exact: true }).click();
+    await page.getByRole('button', { name: 'Select it and copy by hand' }).waitFor({ timeout: 1_500 });
+  });
+});
+
 describe('without a network', () => {
   it('the page shows an error, and loads again by itself when the network is back', async () => {
     await makeKey('laptop');

@@ -78,6 +78,9 @@ export const FromConfig = ({ is }: { readonly is: boolean }) =>
     </span>
   ) : null;
 
+/** Rejects also where there is no clipboard: browsers have none for pages over plain http. */
+const written = async (text: string): Promise<void> => navigator.clipboard.writeText(text);
+
 /** A button that copies, and says so. */
 export function CopyButton({
   text,
@@ -90,7 +93,7 @@ export function CopyButton({
 }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = async (): Promise<void> => {
-    const done = await navigator.clipboard.writeText(text).then(
+    const done = await written(text).then(
       () => true,
       () => false,
     );
