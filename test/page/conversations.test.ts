@@ -173,6 +173,12 @@ describe('the conversation of a messages request', () => {
 });
 
 describe('the conversation of a responses request', () => {
+  it('has a call that came whole, in a stream that was cut off after it', () => {
+    const item = { type: 'function_call', call_id: 'c', name: 'look', arguments: '{"a":1}' };
+    const events = [{ type: 'response.output_item.added', output_index: 0, item }];
+    expect(said('responses', {}, { stream: true, events })).toEqual([['assistant', call('c', '{"a":1}')]]);
+  });
+
   it('has a refusal that was cut off as a refusal, and no turn for reasoning without content', () => {
     const events = [
       { type: 'response.output_item.added', output_index: 0, item: { type: 'message', role: 'assistant' } },
@@ -185,6 +191,19 @@ describe('the conversation of a responses request', () => {
     expect(said('responses', { input }, { stream: true, events })).toEqual([
       ['user', { kind: 'text', text: 'Hi' }],
       ['assistant', { kind: 'refusal', text: 'No' }],
+    ]);
+  });
+});
+
+describe('the conversation of an embeddings request', () => {
+  it('has the whole length of a vector that was cut off', () => {
+    const data = [{ embedding: 'AAAA' }, { embedding: 'AAAA[TRUNCATED 8188 characters]' }];
+    expect(said('embeddings', {}, { body: { data } })).toEqual([
+      [
+        'assistant',
+        { kind: 'other', what: 'vector', text: '4 characters of base64' },
+        { kind: 'other', what: 'vector', text: '8192 characters of base64' },
+      ],
     ]);
   });
 });

@@ -36,11 +36,17 @@ export function embeddingsAnswer({ body }: Answered): readonly Turn[] {
 
 function vectorText(vector: unknown): string {
   const text = asText(vector);
-  if (text !== undefined) return `${text.length} characters of base64`;
+  if (text !== undefined) return `${fullLength(text)} characters of base64`;
   if (!Array.isArray(vector)) return printedJson(vector);
   const numbers = itemsOf(vector);
   const rest = numbers.length > shownNumbers ? ', …' : '';
   const cut = asText(numbers.at(-1));
   const count = cut === undefined ? `${numbers.length} numbers` : `${numbers.length - 1} numbers and ${cut}`;
   return `${count}: ${numbers.slice(0, shownNumbers).map(String).join(', ')}${rest}`;
+}
+
+/** The length of a text before it was truncated. */
+function fullLength(text: string): number {
+  const mark = /\[TRUNCATED (\d+) characters\]$/.exec(text);
+  return mark === null ? text.length : mark.index + Number(mark[1]);
 }

@@ -103,6 +103,7 @@ function streamedItems(events: readonly unknown[]): readonly unknown[] {
 }
 
 function asFar({ item, texts, refusals }: ItemSoFar): Fields {
+  if (texts.length === 0 && refusals.length === 0) return item;
   const text = texts.join('');
   const refusal = refusals.length === 0 ? [] : [{ type: 'refusal', refusal: refusals.join('') }];
   if (item['type'] === 'message') return { ...item, content: [{ type: 'output_text', text }, ...refusal] };
