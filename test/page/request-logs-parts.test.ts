@@ -12,7 +12,7 @@ import {
   requestQuery,
 } from '../../interfaces/admin-page/src/pages/request-logs/request-filters.ts';
 import {
-  viewsOf,
+  readViews,
   withoutView,
   withView,
 } from '../../interfaces/admin-page/src/pages/request-logs/saved-views.ts';
@@ -453,6 +453,8 @@ describe('the filters in the address', () => {
 const maxViews = 30;
 
 describe('saved views', () => {
+  const viewsOf = (kept: string | null) => readViews({ getItem: () => kept });
+
   it('are read from storage, and invalid views and filter values are skipped', () => {
     const view = { name: 'a', filters: { model_key: 'fast' } };
     expect(viewsOf(JSON.stringify([view, 1, null, { name: 'b' }, { name: 1, filters: {} }]))).toEqual([view]);

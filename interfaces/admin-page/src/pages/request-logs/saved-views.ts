@@ -11,7 +11,7 @@ const maxViews = 30;
 export const maxViewNameChars = 60;
 
 /** The views stored in the browser. Anything that is not a view is left out. */
-export const viewsOf = (kept: string | null): readonly SavedView[] =>
+const viewsOf = (kept: string | null): readonly SavedView[] =>
   itemsOf(parsedJson(kept ?? ''))
     .flatMap(viewOf)
     .slice(0, maxViews);
