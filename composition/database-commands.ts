@@ -1,6 +1,7 @@
 // Database operations of the commands, loaded only by those that open the database.
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DatabasePool } from 'slonik';
 import { createAdmin, type Credentials } from '../application/admin/create-admin.ts';
 import type { KeyPorts } from '../application/admin/manage-keys.ts';
 import type { ExportedDay } from '../application/export/export-range.ts';
@@ -30,7 +31,15 @@ import { untilStopped } from '../infrastructure/stop-requests.ts';
 import { flags, terminal } from '../interfaces/cli/command.ts';
 import type { ExportCall } from '../interfaces/cli/export.ts';
 import { migrationsFolder, openDatabase } from './database.ts';
-import { configPath, databaseConfig, valid, withOwnDatabase, withPool, withPoolOf } from './own-config.ts';
+import {
+  configPath,
+  databaseConfig,
+  valid,
+  withDatabaseOf,
+  withOwnDatabase,
+  withPool,
+  withPoolOf,
+} from './own-config.ts';
 import { refuseEmpty } from './reload.ts';
 
 export const withKeys = <A>(run: (ports: KeyPorts) => Promise<A>): Promise<A> =>
@@ -66,17 +75,19 @@ export const purgeNow = (wanted: Pick<PurgeOrder, 'retention' | 'dryRun'>) =>
 /** `gateway migrate [--check]`. */
 export async function migrateCommand(args: readonly string[]): Promise<number> {
   const check = flags(args, { check: { type: 'boolean' } }).values.check === true;
-  const { database } = (await databaseConfig()).config;
+  const loaded = await databaseConfig();
+  const { database } = loaded.config;
   // A check changes nothing, so it creates no database either.
   if (check && database.kind === 'embedded' && !(await hasDatabase(database.dataDir)))
     return tellMigrations('pending', await allMigrations(migrationsFolder), []);
-  return withOwnDatabase(async (_, url) => {
-    const { distribution } = database;
+  const { distribution } = database;
+  const work = async (url: string): Promise<number> => {
     const files = check
       ? await pendingMigrations(url, migrationsFolder, distribution)
       : await migrate(url, migrationsFolder, { distribution });
     return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrationsFolder));
-  }, !check);
+  };
+  return withDatabaseOf(loaded, work, !check);
 }
 
 function tellMigrations(
@@ -95,7 +106,7 @@ export async function seedCommand(args: readonly string[]): Promise<number> {
   const { values } = flags(args, { 'allow-shrink': { type: 'boolean' } });
   const file = configPath();
   const loaded = await valid(file);
-  return withPool(async (pool) => {
+  const work = async (pool: DatabasePool): Promise<number> => {
     const store = seedStore(pool);
     if (values['allow-shrink'] !== true) await refuseEmpty(loaded, store);
     const { keptRevoked, keptInactive } = await store.reconcile(seedOf(loaded));
@@ -105,7 +116,8 @@ export async function seedCommand(args: readonly string[]): Promise<number> {
       terminal.err(`The owner ${owner} stays inactive, because an admin deactivated it.`);
     terminal.out(`The database matches ${path.relative('.', file)}.`);
     return 0;
-  });
+  };
+  return withDatabaseOf(loaded, (url) => withPoolOf(url, work));
 }
 
 /** Why the database of a configuration cannot be used as configured. An embedded one always can. */

@@ -47,24 +47,32 @@ export async function valid(
   throw new Error(loaded.left.map((problem) => placedLine(file, problem)).join('\n'));
 }
 
-/**
- * Runs with the configuration and its database. An embedded database is started, and stopped afterwards. Only `gateway
- * migrate` creates a missing one: any other command was run in the wrong folder, or without its `DATABASE_URL`.
- */
-export async function withOwnDatabase<A>(
+/** Runs with the configuration and its database. */
+export const withOwnDatabase = async <A>(
   run: (loaded: LoadedConfig, url: string) => Promise<A>,
+): Promise<A> => {
+  const loaded = await databaseConfig();
+  return withDatabaseOf(loaded, (url) => run(loaded, url));
+};
+
+/**
+ * Runs with the database of a configuration. An embedded one is started, and stopped afterwards. Only `gateway migrate`
+ * creates a missing one: any other command was run in the wrong folder, or without its `DATABASE_URL`. A command reads
+ * its configuration once: a pipe is empty when it is read again, and an empty one names the embedded database.
+ */
+export async function withDatabaseOf<A>(
+  { config: { database: config } }: LoadedConfig,
+  run: (url: string) => Promise<A>,
   makesOne = false,
 ): Promise<A> {
-  const loaded = await databaseConfig();
-  const config = loaded.config.database;
   if (!makesOne && config.kind === 'embedded' && !(await hasDatabase(config.dataDir)))
     throw new Error(
       `There is no database in ${config.dataDir}: set DATABASE_URL, or GATEWAY_DATA_DIR to the data folder of the gateway. ` +
         '`npx gateway migrate` makes one.',
     );
-  const database = await openDatabase(loaded.config.database, terminal.err);
+  const database = await openDatabase(config, terminal.err);
   try {
-    return await run(loaded, database.url);
+    return await run(database.url);
   } finally {
     await database.stop();
   }

@@ -137,6 +137,23 @@ describe('gateway', () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
+  it.each(['migrate', 'seed'])(
+    '%s uses the database of a configuration that can be read only once',
+    async (name) => {
+      const dataDir = path.join(folder, 'piped');
+      const file = 'database: { url: "postgresql://gateway@127.0.0.1:1/gateway" }\nteams: [{ id: a }]';
+      const script = path.join(import.meta.dirname, '..', '..', 'interfaces', 'cli', 'gateway.mjs');
+      const piped = `printf '%s' '${file}' | '${process.execPath}' '${script}' ${name}`;
+      const env = { PATH: process.env['PATH'], GATEWAY_CONFIG: '/dev/stdin', GATEWAY_DATA_DIR: dataDir };
+      const failed = promisify(execFile)('sh', ['-c', piped], { env });
+      await expect(failed).rejects.toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining('ECONNREFUSED'),
+      });
+      expect(existsSync(dataDir)).toBe(false);
+    },
+  );
+
   it('reports a data folder that cannot be created', async () => {
     const dataDir = path.join(folder, 'no-folder');
     await writeFile(dataDir, '');
