@@ -16,8 +16,11 @@ const blocks: readonly (readonly [network: string, prefix: number, family: 'ipv4
 const ownAddresses = new BlockList();
 for (const [network, prefix, family] of blocks) ownAddresses.addSubnet(network, prefix, family);
 
-/** Names that public DNS does not have: a single label, or one under a domain that is reserved for local use. */
-const ownName = /^[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa|svc|test)$/;
+/**
+ * Names that public DNS does not have: a single label, or one under a domain that is reserved for local use. A number is
+ * no label but an IPv4 address: `0` is every address of the machine.
+ */
+const ownName = /^(?!(?:0x[0-9a-f]*|\d+)$)[^.]+$|\.(?:localhost|local|internal|lan|home\.arpa|svc|test)$/;
 
 /** Whether a host is this machine or in a private network of its operator. The name may end with the root's dot. */
 export function isPrivateHost(host: string): boolean {

@@ -13,6 +13,8 @@ export const simulateUpstreamCommand =
     });
     const port = wholeNumber('port', values.port, 0, 65_535);
     if (port === undefined) throw new UsageError('simulate-upstream needs --port.');
+    // Node would listen on every address of the machine.
+    if (values.host === '') throw new UsageError('--host must name an address.');
     const latencyMs = wholeNumber('latency-ms', values['latency-ms'], 0, 600_000);
     const chunkDelayMs = wholeNumber('chunk-delay-ms', values['chunk-delay-ms'], 0, 600_000);
     const upstream = await startSimulatedUpstream({

@@ -37,6 +37,7 @@ describe('gateway simulate-upstream', () => {
     await failing([
       [['simulate-upstream'], 2, 'needs --port', {}],
       [['simulate-upstream', '--port', '0', '--latency-ms', '-1'], 2, '--latency-ms', {}],
+      [['simulate-upstream', '--port', '0', '--host', ''], 2, '--host must name an address', {}],
     ]);
   });
 });

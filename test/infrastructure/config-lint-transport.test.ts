@@ -51,6 +51,9 @@ describe('loopback and private hosts', () => {
 
   it.each([
     '0.0.0.0',
+    '0',
+    '0x0',
+    '134744072',
     '::',
     '8.8.8.8',
     '172.15.0.1',
@@ -263,6 +266,7 @@ describe('a publicly reachable listener without TLS and without an https public_
 
   it.each([
     ['0.0.0.0:8080', undefined],
+    ['0:8080', undefined],
     ['[::]:8080', undefined],
     ['203.0.113.5:80', undefined],
     ['0.0.0.0:8080', 'http://gateway.example.com'],
