@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -29,6 +29,15 @@ describe('the documentation site', () => {
       expect([file, html.match(/<h1[ >]/g)?.length, headings[0]?.depth]).toEqual([file, 1, 1]);
     }
     expect(readFileSync(path.join(out, 'index.html'), 'utf8')).toContain('docs/README.html');
+  });
+
+  it('replaces only a site: a folder with other files stays as it is', async () => {
+    const other = await makeTestFolder('no-site');
+    writeFileSync(path.join(other, 'index.html'), '');
+    writeFileSync(path.join(other, 'notes.md'), 'mine');
+    await expect(writeSite(root, other)).rejects.toThrow(`${other} holds something else than a site`);
+    expect(readdirSync(other)).toEqual(['index.html', 'notes.md']);
+    await expect(writeSite(root, out)).resolves.toBeUndefined();
   });
 
   it('has only links to its existing files and anchors, or to web and mail addresses', () => {

@@ -1,5 +1,5 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { escaped, htmlOf } from './markdown.ts';
 import { indexPage, type Section, type SourcePage, sectionsOf, sourcePages, targetOf } from './sources.ts';
@@ -17,11 +17,19 @@ function placeOf(file: string, kind: 'page' | 'file' | 'folder'): string {
   return isImage(file) ? file : `${file}.html`;
 }
 
+/** Whether writing there destroys nothing: the folder is missing, empty, or a site that was written before. */
+function isReplaceable(out: string): boolean {
+  const names = existsSync(out) ? readdirSync(out) : [];
+  return names.length === 0 || (names.includes('index.html') && names.includes('style.css'));
+}
+
 /**
- * Writes the documentation as a site into an empty folder `out`: pages at the paths of their sources, with the files
- * that they link to. The site needs no server, no scripts and nothing from elsewhere. Throws on a broken link.
+ * Writes the documentation as a site into the folder `out`, in place of what is there: pages at the paths of their
+ * sources, with the files that they link to. The site needs no server, no scripts and nothing from elsewhere. Throws on
+ * a broken link, and where `out` holds something else than a site.
  */
 export async function writeSite(root: string, out: string): Promise<void> {
+  if (!isReplaceable(out)) throw new Error(`${out} holds something else than a site: name another folder.`);
   const pages = sourcePages(root);
   const sections = sectionsOf(root, pages);
   const more = new Map<string, 'file' | 'folder'>();
