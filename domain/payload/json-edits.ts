@@ -7,6 +7,7 @@ import {
   trueMember,
   valueEnd,
 } from '../text/json-in-text.ts';
+import { editsInPlainQuotes } from '../text/quote-escapes.ts';
 import type { Edit } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
 import { errorEndings, fieldEndings, type KeyKind, kindOf, withoutQuery } from './known-fields.ts';
@@ -24,17 +25,21 @@ const failedEnd = keyEnd(`${errorEndings}|content`);
  * it stays as it is. The search looks at quotes and never parses: one pass, whatever the text.
  */
 export const jsonEdits = (text: string): readonly Edit[] =>
-  memberEdits(text, fieldEnd, kindOf, (kind, from, level) => {
-    if (kind === 'redacted') return redactedValue(text, from, level);
-    return kind === 'error' ? undefined : shownUrls(text, from, (url) => withoutQuery(url, kind));
-  });
+  editsInPlainQuotes(text, (plain) =>
+    memberEdits(plain, fieldEnd, kindOf, (kind, from, level) => {
+      if (kind === 'redacted') return redactedValue(plain, from, level);
+      return kind === 'error' ? undefined : shownUrls(plain, from, (url) => withoutQuery(url, kind));
+    }),
+  );
 
 /**
  * The edits that redact the URLs of errors in JSON inside a string. When `is_error` is true anywhere in the string, any
  * `content` in it counts as an error.
  */
 export const jsonErrorEdits = (text: string): readonly Edit[] =>
-  failed.test(text) ? errorEdits(text, failedEnd, kindInFailed) : errorEdits(text, errorEnd, kindOf);
+  editsInPlainQuotes(text, (plain) =>
+    failed.test(plain) ? errorEdits(plain, failedEnd, kindInFailed) : errorEdits(plain, errorEnd, kindOf),
+  );
 
 type KindOf = (key: string) => KeyKind | undefined;
 const kindInFailed: KindOf = (key) => (key === 'content' ? 'error' : kindOf(key));

@@ -18,6 +18,7 @@ import {
   withSecrets,
 } from './secrets.ts';
 import { escapedForm } from '../text/escaped-forms.ts';
+import { quoteEscape } from '../text/quote-escapes.ts';
 import { edited, marker, untilStable } from '../text/text-edits.ts';
 import { urlEdits } from '../text/urls.ts';
 import {
@@ -162,7 +163,7 @@ function applied(text: string, { error, field }: Context, secrets: Secrets): str
   let clean = withoutSecrets(text, secrets);
   if (field !== undefined) clean = withoutQuery(clean, field);
   if (error) clean = withoutSignatures(edited(clean, urlEdits(clean)));
-  if (!clean.includes('"')) return clean;
+  if (!clean.includes('"') && !clean.includes(quoteEscape)) return clean;
   if (!error) clean = edited(clean, jsonErrorEdits(clean));
   return edited(clean, jsonEdits(clean));
 }

@@ -79,6 +79,31 @@ describe('JSON inside a text', () => {
     expect(clean(expected)).toBe(expected);
   });
 
+  /** JSON in which quotes inside strings are spelled as in .NET. */
+  const withEscapedQuotes = (value: unknown): string =>
+    JSON.stringify(value).replaceAll(/\\(["\\])/g, (escape, char) => (char === '"' ? '\\u0022' : escape));
+
+  it.each([
+    ['once', (text: string) => withEscapedQuotes({ a: text })],
+    ['in a string alone', (text: string) => withEscapedQuotes(text).slice(1, -1)],
+    ['twice', (text: string) => withEscapedQuotes({ a: withEscapedQuotes([text]) })],
+    ['three times', (text: string) => withEscapedQuotes([withEscapedQuotes({ a: withEscapedQuotes(text) })])],
+    ['by different programs', (text: string) => withEscapedQuotes({ a: JSON.stringify([text]) })],
+    ['by others in turn', (text: string) => JSON.stringify({ a: withEscapedQuotes([text]) })],
+  ])(
+    'has the values of redacted keys replaced where it is nested %s and its quotes are spelled `\\u0022`',
+    (_, nested) => {
+      const inner = (token: string, query: string): string =>
+        `{"b":"x\\\\","token":"${token}","url":"https://h/a?${query}","c":"y\\\\\\"z"}`;
+      const expected = nested(inner('[REDACTED]', '[REDACTED]'));
+      expect(clean(nested(inner('s\\"t\\\\', 'q=r')))).toBe(expected);
+      expect(clean(expected)).toBe(expected);
+      expect(cleanErrors(nested('{"error":"at https://h/a?b"}'))).toBe(
+        nested('{"error":"at https://h/a?[REDACTED]"}'),
+      );
+    },
+  );
+
   it.each([
     [''],
     ['"'],
@@ -151,6 +176,8 @@ describe('JSON inside a text', () => {
     ['errors', filled('"error":"://?"')],
     ['backslashes', `"token${filled('\\')}":1`],
     ['escaped quotes', filled('\\"')],
+    ['quotes that are escapes', filled('\\u0022token\\u0022:1,')],
+    ['backslashes behind one', `\\u0022${filled('\\')}`],
     ['escapes', `"${filled('\\u0061')}":1`],
     ['blanks', `"token"${filled(' ')}:1`],
     ['blanks that are escapes', `"token":${filled('\\n')}1`],
