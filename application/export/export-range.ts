@@ -12,6 +12,7 @@ import {
   manifestName,
   manifestText,
   readManifest,
+  type Witnesses,
 } from '../../domain/export/manifest.ts';
 import type { ExportSource, ObjectStorage, StorageFault } from '../ports/export.ts';
 import { type PartPorts, writeParts } from './write-parts.ts';
@@ -155,9 +156,14 @@ async function stateOf(
     return found.rows < known.rows
       ? E.left(`${day}: the ledger has ${found.rows} rows, and its export ${known.rows}: it is not replaced`)
       : E.right(undefined);
-  // A purge deletes the oldest rows first: if the first one is there, none is gone.
-  const isWhole = known.oldest === undefined || (await source.holds(known.oldest));
-  return E.right(isWhole && found.rows >= known.rows ? undefined : 'purged since');
+  const isWhole = found.rows >= known.rows && (await holdsAll(source, known));
+  return E.right(isWhole ? undefined : 'purged since');
+}
+
+async function holdsAll(source: ExportSource, { oldest, lowest, highest }: Witnesses): Promise<boolean> {
+  for (const key of [oldest, lowest, highest])
+    if (key !== undefined && !(await source.holds(key))) return false;
+  return true;
 }
 
 const sameTotals = (one: ExportTotals, other: ExportTotals): boolean =>

@@ -12,6 +12,7 @@ import {
   type ExportPart,
   type ExportTotals,
   partName,
+  type Witnesses,
 } from '../../domain/export/manifest.ts';
 import type { Picodollars } from '../../domain/money/money.ts';
 import type { ExportSource, ObjectStorage, PartFormat, StorageFault } from '../ports/export.ts';
@@ -35,9 +36,8 @@ export interface PartBounds {
 /** 50,000 ledger rows are 15 MB of text: with their columns and the object's bytes they fit into 128 MB. */
 export const partBounds: PartBounds = { rows: 50_000, chars: 16 * 1024 * 1024 };
 
-export interface WrittenParts extends ExportTotals {
+export interface WrittenParts extends ExportTotals, Witnesses {
   readonly parts: readonly ExportPart[];
-  readonly oldest: ExportedKey | undefined;
 }
 
 interface PartsOrder {
@@ -55,7 +55,7 @@ export async function writeParts(
 ): Promise<Either<StorageFault, WrittenParts | undefined>> {
   const columns = exportColumns[subject];
   const parts: ExportPart[] = [];
-  const oldest = oldestOf(columns);
+  const witnesses = witnessesOf(columns);
   let rows: ExportRow[] = [];
   let chars = 0;
 
@@ -77,7 +77,7 @@ export async function writeParts(
   for await (const page of source.rowsOf(day)) {
     for (const row of page) {
       rows.push(row);
-      oldest.take(row);
+      witnesses.take(row);
       for (const cell of row) chars += cell?.length ?? 0;
     }
     if (rows.length < bounds.rows && chars < bounds.chars) continue;
@@ -93,7 +93,7 @@ export async function writeParts(
     parts,
     rows: parts.reduce((sum, { rows: some }) => sum + some, 0),
     cost: parts.reduce<Picodollars | undefined>(added, costOf(columns, [])),
-    oldest: oldest.key(),
+    ...witnesses.found(),
   });
 }
 
@@ -109,18 +109,23 @@ function costOf(columns: readonly ExportColumn[], rows: readonly ExportRow[]): P
   return sum;
 }
 
-/** Finds the row that happened first; instants are texts of the same length. */
-function oldestOf(columns: readonly ExportColumn[]) {
+/** Finds the row that happened first, and those with the lowest and the highest id; texts of instants are equally long. */
+function witnessesOf(columns: readonly ExportColumn[]) {
   const place = (name: string): number => columns.findIndex((column) => column.name === name);
   const [at, id, scope] = [place('occurred_at'), place('request_log_id'), place('ownership_scope_key')];
-  let oldest: { readonly key: ExportedKey; readonly order: string } | undefined;
+  const orderOf = (row: ExportRow): string => `${row[at]} ${row[id]}`;
+  const idOf = (row: ExportRow): string => row[id] ?? '';
+  const keyOf = (row: ExportRow | undefined): ExportedKey | undefined =>
+    row === undefined ? undefined : { requestLogId: idOf(row), scope: row[scope] ?? '' };
+  let oldest: ExportRow | undefined;
+  let lowest: ExportRow | undefined;
+  let highest: ExportRow | undefined;
   return {
     take: (row: ExportRow): void => {
-      const requestLogId = row[id] ?? '';
-      const order = `${row[at]} ${requestLogId}`;
-      if (oldest === undefined || order < oldest.order)
-        oldest = { key: { requestLogId, scope: row[scope] ?? '' }, order };
+      if (oldest === undefined || orderOf(row) < orderOf(oldest)) oldest = row;
+      if (lowest === undefined || idOf(row) < idOf(lowest)) lowest = row;
+      if (highest === undefined || idOf(row) > idOf(highest)) highest = row;
     },
-    key: (): ExportedKey | undefined => oldest?.key,
+    found: (): Witnesses => ({ oldest: keyOf(oldest), lowest: keyOf(lowest), highest: keyOf(highest) }),
   };
 }

@@ -33,16 +33,25 @@ export interface ExportedKey {
   readonly scope: string;
 }
 
+/**
+ * Rows of a day of which a purge deletes at least one before, or together with, any other: row by row it begins with
+ * the oldest, and whole partitions, of which a day's rows are in one or two, are ranges of ids. `undefined` when the day
+ * has no rows, or an earlier release did not write it.
+ */
+export interface Witnesses {
+  readonly oldest: ExportedKey | undefined;
+  readonly lowest: ExportedKey | undefined;
+  readonly highest: ExportedKey | undefined;
+}
+
 /** Describes the objects of a day. It is written last: a day without its manifest is incomplete. */
-export interface Manifest extends ExportTotals {
+export interface Manifest extends ExportTotals, Witnesses {
   readonly subject: ExportSubject;
   readonly day: ExportDay;
   readonly format: ExportFormat;
   /** Starts at 1 and increases by one each time the day is written again. */
   readonly edition: number;
   readonly parts: readonly ExportPart[];
-  /** The row of the day that a purge deletes first; `undefined` when the day has no rows. */
-  readonly oldest: ExportedKey | undefined;
 }
 
 const version = 1;
@@ -63,7 +72,7 @@ export const dayFolder = (prefix: string, subject: ExportSubject, day: ExportDay
 export const manifestName = 'manifest.json';
 
 /** Money is text, because a JSON number cannot hold it exactly. */
-export const manifestText = ({ subject, day, format, edition, oldest, parts, ...totals }: Manifest): string =>
+export const manifestText = ({ subject, day, format, edition, parts, ...of }: Manifest): string =>
   `${JSON.stringify(
     {
       version,
@@ -72,16 +81,18 @@ export const manifestText = ({ subject, day, format, edition, oldest, parts, ...
       format,
       edition,
       columns: exportColumns[subject],
-      ...totalsOf(totals),
-      oldest:
-        oldest === undefined
-          ? null
-          : { request_log_id: oldest.requestLogId, ownership_scope_key: oldest.scope },
+      ...totalsOf(of),
+      oldest: keyText(of.oldest),
+      lowest: keyText(of.lowest),
+      highest: keyText(of.highest),
       parts: parts.map(({ name, bytes, sha256, ...of }) => ({ name, ...totalsOf(of), bytes, sha256 })),
     },
     null,
     2,
   )}\n`;
+
+const keyText = (key: ExportedKey | undefined) =>
+  key === undefined ? null : { request_log_id: key.requestLogId, ownership_scope_key: key.scope };
 
 const totalsOf = ({ rows, cost }: ExportTotals) => ({
   rows,
@@ -89,7 +100,7 @@ const totalsOf = ({ rows, cost }: ExportTotals) => ({
 });
 
 /** What a run needs to know of an existing manifest. */
-export interface KnownManifest extends ExportTotals, Pick<Manifest, 'format' | 'edition' | 'oldest'> {
+export interface KnownManifest extends ExportTotals, Witnesses, Pick<Manifest, 'format' | 'edition'> {
   readonly partNames: readonly string[];
 }
 
@@ -98,7 +109,7 @@ export function readManifest(text: string): Either<string, KnownManifest> {
   const manifest = parseJson(text);
   if (!isObject(manifest) || manifest['version'] !== version)
     return E.left(`is no manifest of version ${version}`);
-  const { rows, edition, cost_picousd: cost, oldest, parts } = manifest;
+  const { rows, edition, cost_picousd: cost, parts } = manifest;
   const format = exportFormats.find((each) => each === manifest['format']);
   if (typeof rows !== 'number' || typeof edition !== 'number' || format === undefined || !isArray(parts))
     return E.left('has no rows, edition, format or parts');
@@ -108,13 +119,15 @@ export function readManifest(text: string): Either<string, KnownManifest> {
     cost: cost === undefined ? undefined : BigInt(cost),
     format,
     edition,
-    oldest: keyOf(oldest),
+    oldest: keyOf(manifest['oldest']),
+    lowest: keyOf(manifest['lowest']),
+    highest: keyOf(manifest['highest']),
     partNames: objectsOf(parts).map(({ name }) => (isString(name) ? name : '')),
   });
 }
 
-function keyOf(oldest: Json | undefined): ExportedKey | undefined {
-  if (!isObject(oldest)) return undefined;
-  const { request_log_id: requestLogId, ownership_scope_key: scope } = oldest;
+function keyOf(witness: Json | undefined): ExportedKey | undefined {
+  if (!isObject(witness)) return undefined;
+  const { request_log_id: requestLogId, ownership_scope_key: scope } = witness;
   return isString(requestLogId) && isString(scope) ? { requestLogId, scope } : undefined;
 }

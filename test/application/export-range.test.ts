@@ -302,6 +302,27 @@ describe('an export of request logs', () => {
     expect(at.objects).toEqual(before);
   });
 
+  it.each([
+    ['the day before', 'a'],
+    ['the day itself', 'c'],
+  ])(
+    'keeps a day whose rows in the partition of %s are dropped, even if late rows were added',
+    async (_, gone) => {
+      const at = aScene('request-logs');
+      const day = '2026-11-01';
+      at.add(day, 'b', 'a', 'c');
+      await at.run();
+      const before = new Map(at.objects);
+      at.rows.set(
+        day,
+        (at.rows.get(day) ?? []).filter(({ id }) => id !== gone),
+      );
+      at.add(day, 'x', 'y');
+      expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+      expect(at.objects).toEqual(before);
+    },
+  );
+
   it('keeps a day whose first row exists but others do not', async () => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'a', 'bb', 'ccc');

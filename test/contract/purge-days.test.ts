@@ -195,6 +195,15 @@ describe('a purge of days', () => {
       },
     ));
 
+  it('takes a later row of a day before its oldest one, if the request began the day before', async () => {
+    const midnight = new Date('2031-05-17T00:00:00Z').getTime();
+    const at = (ms: number): Row => aLog(midnight + ms - cutoff.getTime());
+    const began = (ended: Date): string => idBefore(ended.getTime() === midnight + 200 ? 100 : 10_000)(ended);
+    const [oldest] = await fill(query, cutoff, [at(200), at(5000)], began);
+    for await (const batch of agedRequestLogs(pool).deleteBefore(cutoff)) if (batch.rows > 0) break;
+    expect(await idsIn(query, 'request_logs')).toEqual([oldest]);
+  });
+
   it('does not delete single rows of a day that it can drop', async () => {
     await fill(query, cutoff, [aLog(-50 * hourMs), aLog(-49 * hourMs), aLog(-1)], idBefore(0));
     await query('select pg_stat_force_next_flush()');

@@ -17,7 +17,9 @@ const manifest = {
   edition: 2,
   rows: 7,
   cost,
-  oldest: { requestLogId: '018f0000-0000-7000-8000-000000000000', scope: 'user:"a"' },
+  oldest: { requestLogId: '018f0000-0000-7000-8000-000000000001', scope: 'user:"a"' },
+  lowest: { requestLogId: '018f0000-0000-7000-8000-000000000000', scope: 'team:b' },
+  highest: { requestLogId: '018f0000-0000-7000-8000-000000000002', scope: 'team:b' },
   parts: [{ name: 'part-00000.parquet', rows: 7, bytes: 99, sha256: 'ab', cost }],
 } as const;
 
@@ -39,9 +41,19 @@ describe('a manifest', () => {
         },
       ],
     });
-    const { rows, format, edition, oldest } = manifest;
+    const { rows, format, edition, oldest, lowest, highest } = manifest;
     const partNames = ['part-00000.parquet'];
-    expect(readManifest(text)).toEqual(E.right({ rows, cost, format, edition, oldest, partNames }));
+    expect(readManifest(text)).toEqual(
+      E.right({ rows, cost, format, edition, oldest, lowest, highest, partNames }),
+    );
+  });
+
+  it('of an earlier release, which had only the oldest row, is parsed', () => {
+    const { lowest, highest, ...earlier } = JSON.parse(manifestText(manifest));
+    expect([lowest, highest]).not.toContain(null);
+    expect(readManifest(JSON.stringify(earlier))).toMatchObject({
+      right: { oldest: manifest.oldest, lowest: undefined, highest: undefined },
+    });
   });
 
   it('of rows without a cost has no cost', () => {
