@@ -48,7 +48,7 @@ export const rateLimitsStore = (pool: DatabasePool): RateLimits => ({
       if (!(await isActive(connection, change.subject))) return E.left({ kind: 'unknown_subject' });
       if (isOther(before, change)) return E.left({ kind: 'conflict', present: before });
       if (before !== undefined && isSame(before, terms)) return E.right(before);
-      await write(connection, change.subject, terms, await nextVersion(connection, change.subject));
+      await write(connection, change.subject, terms);
       const after = written(await present(connection, change.subject));
       await leaveEvent(connection, 'rate_limit.set', change, before, after);
       return E.right(after);
@@ -77,28 +77,14 @@ const isSame = ({ standing: { limit } }: StoredLimit, terms: LimitTerms): boolea
   limit.terms.tokens === terms.tokens &&
   limit.terms.inFlight === terms.inFlight;
 
-/**
- * The version of a limit that is set where there is none. It continues from those that admins removed, because a change
- * that names the version of a removed limit must not be made to the limit that was set after it.
- */
-const nextVersion = (connection: CommonQueryMethods, { kind, id }: LimitSubject): Promise<number> =>
-  connection.oneFirst(
-    sql.type(row(t.type({ version: t.number })))`
-      select coalesce(max((before_json ->> 'version')::integer), 0) + 1 as version from admin_events
-      where target_id = ${id} and target_kind = ${kind} and action = 'rate_limit.delete'
-    `,
-  );
-
 async function write(
   connection: DatabaseTransactionConnection,
   { kind, id }: LimitSubject,
   { requests, tokens, inFlight }: LimitTerms,
-  firstVersion: number,
 ): Promise<void> {
   await connection.query(sql.unsafe`
-    insert into rate_limits as l (subject_kind, subject_id, requests_per_minute, tokens_per_minute, requests_in_flight,
-                                  version)
-    values (${kind}, ${id}, ${requests ?? null}, ${tokens ?? null}, ${inFlight ?? null}, ${firstVersion})
+    insert into rate_limits as l (subject_kind, subject_id, requests_per_minute, tokens_per_minute, requests_in_flight)
+    values (${kind}, ${id}, ${requests ?? null}, ${tokens ?? null}, ${inFlight ?? null})
     on conflict on constraint rate_limits_pkey do update
       set requests_per_minute = excluded.requests_per_minute, tokens_per_minute = excluded.tokens_per_minute,
           requests_in_flight = excluded.requests_in_flight, version = l.version + 1, updated_at = now()

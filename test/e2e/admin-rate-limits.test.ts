@@ -161,20 +161,6 @@ describe('rate limits over the admin API', () => {
     });
   });
 
-  it('continue from the version of one that was removed, so that a change decided on that one is a conflict', async () => {
-    const { team: path } = await paths();
-    await admin('PUT', path, { requests_per_minute: 1 });
-    await admin('DELETE', path);
-    expect((await admin('PUT', path, { requests_per_minute: 70 })).data).toMatchObject({ version: 2 });
-    const old = { 'if-match': '"1"' };
-    expect(await admin('PUT', path, { requests_per_minute: 2 }, old)).toMatchObject({ status: 409 });
-    expect(await admin('DELETE', path, undefined, old)).toMatchObject({ status: 409 });
-    expect((await admin('PUT', path, { requests_per_minute: 70 })).data).toMatchObject({
-      requests_per_minute: 70,
-      version: 2,
-    });
-  });
-
   it.each([
     ['api-keys', randomUUID()],
     ['users', randomUUID()],
