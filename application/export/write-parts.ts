@@ -113,8 +113,10 @@ function costOf(columns: readonly ExportColumn[], rows: readonly ExportRow[]): P
 function witnessesOf(columns: readonly ExportColumn[]) {
   const place = (name: string): number => columns.findIndex((column) => column.name === name);
   const [at, id, scope] = [place('occurred_at'), place('request_log_id'), place('ownership_scope_key')];
-  const orderOf = (row: ExportRow): string => `${row[at]} ${row[id]}`;
   const idOf = (row: ExportRow): string => row[id] ?? '';
+  const atOf = (row: ExportRow): string => row[at] ?? '';
+  const isEarlier = (row: ExportRow, other: ExportRow): boolean =>
+    atOf(row) === atOf(other) ? idOf(row) < idOf(other) : atOf(row) < atOf(other);
   const keyOf = (row: ExportRow | undefined): ExportedKey | undefined =>
     row === undefined ? undefined : { requestLogId: idOf(row), scope: row[scope] ?? '' };
   let oldest: ExportRow | undefined;
@@ -122,7 +124,7 @@ function witnessesOf(columns: readonly ExportColumn[]) {
   let highest: ExportRow | undefined;
   return {
     take: (row: ExportRow): void => {
-      if (oldest === undefined || orderOf(row) < orderOf(oldest)) oldest = row;
+      if (oldest === undefined || isEarlier(row, oldest)) oldest = row;
       if (lowest === undefined || idOf(row) < idOf(lowest)) lowest = row;
       if (highest === undefined || idOf(row) > idOf(highest)) highest = row;
     },

@@ -11,12 +11,12 @@ import type { ResolvedRoute, FamilySupport } from '../../domain/routing/model.ts
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import { isArray, isObject, type Json, type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
-import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { largeWork } from '../../infrastructure/large-bodies/work.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
 import { unifiedRequest } from '../../infrastructure/providers/cloud-b/unified-request.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
+import { platformBConfig } from '../support/platform-b-config.ts';
 
 const route = aRoute({ upstreamModel: 'm' });
 
@@ -309,17 +309,6 @@ describe('the request pipeline names the field of the messages body', () => {
   it('for a large body', () => {
     const text = sharedText([new TextEncoder().encode(refused)]);
     const body = { id: '1', text, scope: 's', family: 'messages', maxValues: 1000 } as const;
-    const config: ProviderConfig = {
-      id: 'up',
-      kind: 'cloud_b_platform',
-      pricingProviderId: 'up',
-      defaultHeaders: {},
-      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
-      region: 'us-east-1',
-      auth: { mode: 'static_credentials', accessKeyId: 'a', secretAccessKey: 's', sessionToken: undefined },
-      runtimeEndpointUrl: undefined,
-      endpointbEndpointUrl: undefined,
-    };
-    expect(largeWork().write({ body, terms, config })).toMatchObject(named);
+    expect(largeWork().write({ body, terms, config: platformBConfig })).toMatchObject(named);
   });
 });

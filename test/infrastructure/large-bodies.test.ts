@@ -6,11 +6,11 @@ import type { LargeBody } from '../../application/ports/large-bodies.ts';
 import { sharedText } from '../../application/ports/shared-text.ts';
 import type { CallTerms } from '../../application/ports/upstream.ts';
 import { overloaded } from '../../domain/shared/gateway-error.ts';
-import type { ProviderConfig } from '../../infrastructure/config/provider-config.ts';
 import { largeBodies, type LargeBodyThread } from '../../infrastructure/large-bodies/large-bodies.ts';
 import { largeWork } from '../../infrastructure/large-bodies/work.ts';
 import { executor } from '../../infrastructure/providers/executor.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
+import { platformBConfig } from '../support/platform-b-config.ts';
 
 let threads: LargeBodyThread;
 const faults: unknown[] = [];
@@ -67,17 +67,6 @@ describe('a body that is parsed in a worker thread', () => {
   });
 
   it('never shares its document with another one, in any order of reading and writing', () => {
-    const config: ProviderConfig = {
-      id: 'up',
-      kind: 'cloud_b_platform',
-      pricingProviderId: 'up',
-      defaultHeaders: {},
-      timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1, totalMs: 1 },
-      region: 'us-east-1',
-      auth: { mode: 'static_credentials', accessKeyId: 'a', secretAccessKey: 's', sessionToken: undefined },
-      runtimeEndpointUrl: undefined,
-      endpointbEndpointUrl: undefined,
-    };
     const terms: CallTerms = {
       route: aRoute({ upstreamModel: 'm', compatibility: { cloud_b: { api_style: 'runtime_unified' } } }),
       family: 'chat_completions',
@@ -97,7 +86,7 @@ describe('a body that is parsed in a worker thread', () => {
           const body = bodies[which]!;
           if (!writes) expect(work.read({ body })).toMatchObject({ right: { model: said[which] } });
           else {
-            const written = work.write({ body, terms, config });
+            const written = work.write({ body, terms, config: platformBConfig });
             const [part] = E.isRight(written) ? written.right : [];
             expect(JSON.parse(Buffer.from(part?.body ?? '').toString())).toMatchObject({
               messages: [{ role: 'user', content: [{ text: said[which] }] }],

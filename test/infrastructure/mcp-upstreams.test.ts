@@ -8,6 +8,7 @@ import type { McpExchange, McpFrame } from '../../application/ports/mcp-upstream
 import { type McpServerPool, mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
 import { sealedSessions } from '../../infrastructure/mcp/sealed-sessions.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
+import { anMcpExchange } from '../support/mcp-exchange.ts';
 
 const running: { readonly server: RunningServer; readonly pool: McpServerPool }[] = [];
 afterEach(async () => {
@@ -15,17 +16,6 @@ afterEach(async () => {
     await pool.close();
     await server.stop();
   }
-});
-
-const memory = { hold: () => true, holdUnfinished: () => true };
-const message = (over: Partial<McpExchange> = {}): McpExchange => ({
-  method: 'POST',
-  text: '{}',
-  session: undefined,
-  headers: {},
-  signal: new AbortController().signal,
-  memory,
-  ...over,
 });
 
 const configOf = (id: string, url: string) => ({
@@ -45,7 +35,7 @@ async function poolTo(answer: RequestListener, ids: readonly string[]) {
   running.push({ server, pool });
   return {
     server: server.server,
-    send: async (id: string, ask: McpExchange = message()) => {
+    send: async (id: string, ask: McpExchange = anMcpExchange()) => {
       const reply = await pool.send(configOf(id, server.url), ask);
       // The connection is free for the next one a little later.
       await sleep(20);
@@ -60,7 +50,7 @@ async function poolTo(answer: RequestListener, ids: readonly string[]) {
 
 async function sendingTo(answer: RequestListener) {
   const { send } = await poolTo(answer, ['own']);
-  return (over: Partial<McpExchange> = {}) => send('own', message(over));
+  return (over: Partial<McpExchange> = {}) => send('own', anMcpExchange(over));
 }
 
 it('a reload keeps the connections of an unchanged server, and closes those of changed and removed ones', async () => {

@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { afterEach, expect, it } from '@jest/globals';
-import type { McpExchange } from '../../application/ports/mcp-upstreams.ts';
 import { type McpServerPool, mcpUpstreams } from '../../infrastructure/mcp/upstreams.ts';
+import { anMcpExchange } from '../support/mcp-exchange.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
 
 const running: { readonly servers: readonly RunningServer[]; readonly pool: McpServerPool }[] = [];
@@ -10,16 +10,6 @@ afterEach(async () => {
     await pool.close();
     for (const server of servers) await server.stop();
   }
-});
-
-const message = (over: Partial<McpExchange> = {}): McpExchange => ({
-  method: 'POST',
-  text: '{}',
-  session: undefined,
-  headers: {},
-  signal: new AbortController().signal,
-  memory: { hold: () => true, holdUnfinished: () => true },
-  ...over,
 });
 
 /** A server whose token service answers only when told to. */
@@ -67,11 +57,11 @@ it.each(['changes', 'removes'])(
   'a call that waits for a token while a reload %s its server is still sent to that server',
   async (what) => {
     const { config, pool, heard, reload, asked, grant } = await serverWithSlowTokens();
-    const reply = pool.send(config, message());
+    const reply = pool.send(config, anMcpExchange());
     await asked;
     const changed = { ...config, auth: { mode: 'bearer' as const, token: 'another' }, timeoutMs: 10_000 };
     reload(what === 'changes' ? [changed as unknown as typeof config] : []);
-    await pool.send(config, message());
+    await pool.send(config, anMcpExchange());
     await grant();
     expect(await reply).toMatchObject({ right: { status: 202 } });
     expect(heard).toEqual([...(what === 'changes' ? ['Bearer another'] : []), 'Bearer t0ken']);
@@ -81,7 +71,9 @@ it.each(['changes', 'removes'])(
 it('a call waits for a token no longer than its timeout', async () => {
   const { config, pool, heard } = await serverWithSlowTokens();
   const began = performance.now();
-  expect(await pool.send(config, message({ withinMs: 200 }))).toMatchObject({ left: { code: 'timeout' } });
+  expect(await pool.send(config, anMcpExchange({ withinMs: 200 }))).toMatchObject({
+    left: { code: 'timeout' },
+  });
   expect(performance.now() - began).toBeLessThan(5000);
   expect(heard).toEqual([]);
 });
@@ -90,7 +82,7 @@ it('a call that its caller cancels no longer waits for a token', async () => {
   const { config, pool, asked, heard } = await serverWithSlowTokens();
   const caller = new AbortController();
   const began = performance.now();
-  const reply = pool.send(config, message({ signal: caller.signal }));
+  const reply = pool.send(config, anMcpExchange({ signal: caller.signal }));
   await asked;
   caller.abort();
   expect(await reply).toMatchObject({ left: { code: 'upstream_unreachable' } });

@@ -303,6 +303,18 @@ describe('a session that ends, in several tabs', () => {
   });
 });
 
+/** Confirms the enrolment with a code of the secret; a return from another tab leaves the recovery codes shown. */
+async function confirmAndKeepCodes(page: Page, secret: string): Promise<void> {
+  await page
+    .getByLabel('Code', { exact: true })
+    .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
+  await button(page, 'Turn the second factor on').click();
+  const codes = await page.getByLabel('Recovery codes').innerText();
+  await returnToTab(page, 'asks nothing');
+  expect(await page.getByLabel('Recovery codes').innerText({ timeout: 1_000 })).toBe(codes);
+  await button(page, 'I have saved them').click();
+}
+
 describe('a return from another tab, such as that of a password manager', () => {
   it('keeps what was typed into the login, and ends the login if the other tab has logged in', async () => {
     await someone('/teams', async (page) => {
@@ -331,14 +343,7 @@ describe('a return from another tab, such as that of a password manager', () => 
       const secret = (await page.getByLabel('Secret').innerText()).trim();
       await returnToTab(page, 'asks for the session');
       expect((await page.getByLabel('Secret').innerText({ timeout: 1_000 })).trim()).toBe(secret);
-      await page
-        .getByLabel('Code', { exact: true })
-        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
-      await button(page, 'Turn the second factor on').click();
-      const codes = await page.getByLabel('Recovery codes').innerText();
-      await returnToTab(page, 'asks nothing');
-      expect(await page.getByLabel('Recovery codes').innerText({ timeout: 1_000 })).toBe(codes);
-      await button(page, 'I have saved them').click();
+      await confirmAndKeepCodes(page, secret);
       await page.getByRole('heading', { name: 'Keys' }).waitFor();
     });
     await scene.query('delete from user_second_factors');
@@ -356,14 +361,7 @@ describe('a return from another tab, such as that of a password manager', () => 
       await dialog.getByLabel('Password').fill(account.password);
       await button(page, 'Continue').click();
       const secret = (await page.getByLabel('Secret').innerText()).trim();
-      await page
-        .getByLabel('Code', { exact: true })
-        .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate());
-      await button(page, 'Turn the second factor on').click();
-      const codes = await page.getByLabel('Recovery codes').innerText();
-      await returnToTab(page, 'asks nothing');
-      expect(await page.getByLabel('Recovery codes').innerText({ timeout: 1_000 })).toBe(codes);
-      await button(page, 'I have saved them').click();
+      await confirmAndKeepCodes(page, secret);
       await dialog.waitFor({ state: 'detached' });
       await button(page, 'Create team').click();
       await page.getByRole('heading', { name: 'Team enrolled' }).waitFor();
