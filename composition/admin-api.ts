@@ -36,7 +36,7 @@ import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { configuredSetup, journalAttention } from './overview.ts';
-import { mailReady } from './settling.ts';
+import { cleaned, mailReady } from './settling.ts';
 import { signInUseCases } from './sign-in.ts';
 
 const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: ServedConfig) =>
@@ -115,7 +115,7 @@ export function adminApi(
     asOf: replica?.asOf,
     publicBaseUrl: () => config.loaded().config.server.publicBaseUrl,
     trustedProxies: () => config.loaded().config.server.trustedProxies,
-    onEnded: adminCallLog(log),
+    onEnded: adminCallLog(log, cleaned(config)),
     isDatabaseTrouble: (error) => {
       const trouble = isDatabaseTrouble(error);
       if (trouble) report(error);

@@ -276,8 +276,10 @@ function bindApp(container: Container): void {
         draining,
         cutOff: cut,
         page: adminPage(path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist')),
-        onDefect: (error, requestId) =>
-          log.error({ request_id: requestId, ...defectFields(error, cleaned(config)) }, 'defect'),
+        onDefect: (error, requestId) => {
+          const clean = cleaned(config);
+          log.error({ request_id: clean(requestId), ...defectFields(error, clean) }, 'defect');
+        },
       }),
     [
       tokens.foundations,

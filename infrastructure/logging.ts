@@ -154,12 +154,15 @@ const loginOutcomes: Readonly<Partial<Record<ErrorCode, string>>> = {
   too_many_attempts: 'throttled',
 };
 
-/** One line for each call of the admin API. The line of a login has its outcome and the e-mail address that it gave. */
+/**
+ * One line for each call of the admin API. The line of a login has its outcome and the e-mail address that it gave.
+ * `clean` redacts secrets, because callers may send one in a field that is meant for something else.
+ */
 export const adminCallLog =
-  (log: Log) =>
+  (log: Log, clean: (text: string) => string) =>
   (call: EndedAdminCall): void => {
     const fields = {
-      request_id: call.requestId.slice(0, maxLoggedIdChars),
+      request_id: clean(call.requestId).slice(0, maxLoggedIdChars),
       method: call.method,
       route: call.route,
       status: call.status,
@@ -171,7 +174,7 @@ export const adminCallLog =
     };
     if (!call.isLogin) return log.info(fields, 'admin call');
     const outcome = call.errorCode === undefined ? 'succeeded' : (loginOutcomes[call.errorCode] ?? 'refused');
-    log.info({ ...fields, outcome, email: call.email && shown(call.email) }, 'login');
+    log.info({ ...fields, outcome, email: call.email && shown(clean(call.email)) }, 'login');
   };
 
 /** A caller-supplied text, truncated, with characters escaped that steer terminals or hide text. */

@@ -7,6 +7,7 @@ import {
   cookieOf,
   email,
   hour,
+  key,
   logIn,
   logOut,
   password,
@@ -236,6 +237,20 @@ describe('the log of logins and sessions', () => {
     });
     expect(await lineOf(plain(), out)).toMatchObject({ route: '/api/v1/auth/logout', status: 200, ...by });
     expect(await lineOf(plain(), after)).toMatchObject({ status: 401, user_id: undefined });
+  });
+
+  it('has the marker in place of a key that was sent as the request id or as the e-mail', async () => {
+    const before = plain().log.lines.length;
+    const headers = { 'x-request-id': `id-${key}` };
+    const seen = await call(plain().url, '/api/v1/auth/session', { headers });
+    await logIn(plain(), { email: `${key}@example.com` }, headers);
+    expect(seen.headers['x-request-id']).toBe(headers['x-request-id']);
+    const lines = () => plain().log.lines.slice(before);
+    while (lines().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(lines().map(({ message, fields }) => [message, fields['request_id'], fields['email']])).toEqual([
+      ['admin call', 'id-[REDACTED]', undefined],
+      ['login', 'id-[REDACTED]', '[REDACTED]@example.com'],
+    ]);
   });
 });
 
