@@ -1,4 +1,4 @@
-import { access, constants, stat } from 'node:fs/promises';
+import { access, constants, readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /** Tells people why this process cannot write into a folder that exists or will be created; `undefined` if it can. */
@@ -10,6 +10,7 @@ export async function folderFault(folder: string): Promise<string | undefined> {
   const { found } = looked;
   if (found === undefined) {
     const above = path.dirname(folder);
+    if (looked.code === 'ENOENT' && (await isLink(folder))) return `${folder} is a link to nothing`;
     if (looked.code === 'ENOENT' && above !== folder) return folderFault(above);
     return `${folder} cannot be looked at (${looked.code})`;
   }
@@ -25,3 +26,9 @@ export async function folderFault(folder: string): Promise<string | undefined> {
     ? `${folder} does not let its owner write (mode ${(found.mode & 0o777).toString(8)})`
     : `${folder} belongs to user id ${found.uid}, but this process has ${self}`;
 }
+
+const isLink = (at: string): Promise<boolean> =>
+  readlink(at).then(
+    () => true,
+    () => false,
+  );

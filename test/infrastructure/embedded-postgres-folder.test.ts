@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -163,5 +174,15 @@ describe('a data folder that is not writable', () => {
     expect(await folderFault(path.join(folder, 'not', 'yet'))).toBeUndefined();
     await writeFile(path.join(folder, 'file'), '');
     expect(await folderFault(path.join(folder, 'file'))).toBe(`${path.join(folder, 'file')} is not a folder`);
+  });
+
+  it('is reported if it is a link to nothing, such as to a disk that is not mounted, which no folder can replace', async () => {
+    const folder = await makeTestFolder('fault-link');
+    const link = path.join(folder, 'link');
+    await symlink(path.join(folder, 'disk'), link);
+    for (const within of [link, path.join(link, 'journal')])
+      expect(await folderFault(within)).toBe(`${link} is a link to nothing`);
+    await mkdir(path.join(folder, 'disk'));
+    expect(await folderFault(path.join(link, 'journal'))).toBeUndefined();
   });
 });
