@@ -11,12 +11,7 @@ type SessionAttrs = (typeof sessionAttrs)[number];
 
 /** The servers of a URL, in its order, and what a server must be. */
 export interface DatabaseHosts {
-  /** One URL per server, for drivers, without TLS parameters and `target_session_attrs`. */
-  readonly hosts: readonly SecuredUrl[];
-  readonly attrs: SessionAttrs;
-}
-
-interface HostUrls {
+  /** One URL per server, without `target_session_attrs`. */
   readonly urls: readonly string[];
   readonly attrs: SessionAttrs;
 }
@@ -26,7 +21,7 @@ const parts = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s;
 
 const attrsParameter = 'target_session_attrs';
 
-function hostUrls(url: string): Either<string, HostUrls> {
+function hostUrls(url: string): Either<string, DatabaseHosts> {
   const [, before = '', hosts = '', after = ''] = parts.exec(url) ?? [];
   const each = hosts.split(',');
   if (each.length > 1 && each.includes('')) return E.left('a host between its commas is empty');
@@ -38,7 +33,7 @@ function hostUrls(url: string): Either<string, HostUrls> {
 /** How characters with a meaning in URLs are written in passwords. */
 const spelling = 'in a password % is written %25, @ %40, # %23, / %2F and : %3A';
 
-function withAttrs(urls: readonly string[]): Either<string, HostUrls> {
+function withAttrs(urls: readonly string[]): Either<string, DatabaseHosts> {
   const params = new URL(urls[0] ?? '').searchParams;
   if (params.get('host')?.includes(',') === true)
     return E.left('several hosts come before the path, separated by commas');
@@ -78,12 +73,12 @@ function networkHosts(url: string): readonly string[] {
   return host === '' || host.startsWith('/') ? [] : [host];
 }
 
-/** Reads the files that the URL names; throws an error for operators when the URL or a file cannot be used. */
+/** Throws an error for operators when the URL, or a file that it names, cannot be used. */
 export async function databaseHosts(url: string): Promise<DatabaseHosts> {
   const found = hostUrls(url);
   if (E.isLeft(found)) throw new Error(`The URL of the database: ${found.left}.`);
-  const { urls, attrs } = found.right;
-  return { hosts: await Promise.all(urls.map(securedUrl)), attrs };
+  await Promise.all(found.right.urls.map(securedUrl));
+  return found.right;
 }
 
 /** A newly opened connection. */
@@ -110,25 +105,26 @@ class UnfitServer extends Error {
 
 /**
  * Connects to the first server that accepts a connection and is what the URL asks for, in the order of the URL. The
- * search for the one writable server begins where it was last found, so that a dead host costs its timeout once.
+ * search for the one writable server begins where it was last found, so that a dead host costs its timeout once. The
+ * files of certificates are read for each connection, because they are replaced while the process runs.
  */
 export function connector<Connection>(
-  { hosts, attrs }: DatabaseHosts,
+  { urls, attrs }: DatabaseHosts,
   open: (host: SecuredUrl) => Promise<Opened<Connection>>,
 ): () => Promise<Connection> {
   let begin = 0;
   return async () => {
     const errors: unknown[] = [];
-    const order = hosts.map((_, step) => (begin + step) % hosts.length);
+    const order = urls.map((_, step) => (begin + step) % urls.length);
     for (const at of order) {
-      const host = hosts[at];
-      if (host === undefined) continue;
+      const url = urls[at];
+      if (url === undefined) continue;
       try {
-        const connection = await openFit(await open(host), attrs);
+        const connection = await openFit(await open(await securedUrl(url)), attrs);
         if (attrs === 'read-write') begin = at;
         return connection;
       } catch (error) {
-        errors.push(hosts.length === 1 ? error : ofHost(host, error));
+        errors.push(urls.length === 1 ? error : ofHost(url, error));
       }
     }
     throw errors.length === 1 ? errors[0] : new AggregateError(errors, errors.map(messageOf).join('; '));
@@ -138,7 +134,7 @@ export function connector<Connection>(
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Prefixes an error with the host's name and port only. */
-const ofHost = ({ url }: SecuredUrl, error: unknown): Error =>
+const ofHost = (url: string, error: unknown): Error =>
   new Error(`${new URL(url).host}: ${messageOf(error)}`, { cause: error });
 
 async function openFit<Connection>(opened: Opened<Connection>, attrs: SessionAttrs): Promise<Connection> {

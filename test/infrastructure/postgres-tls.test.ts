@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { TLSSocket } from 'node:tls';
@@ -137,6 +137,21 @@ describe('a database behind TLS', () => {
       await refused(through(otherDoor, `sslmode=${mode}&sslrootcert=${files['other']}`), /altnames/);
     await reach(through(otherDoor, `sslmode=verify-ca&sslrootcert=${files['other']}`));
     await reach(through(otherDoor, 'sslmode=no-verify'));
+  });
+
+  it('is reached by new connections with the certificate that a file has by then, without a restart', async () => {
+    const renewed = path.join(await makeTestFolder('tls-renewed'), 'ca.pem');
+    await writeFile(renewed, other.cert);
+    const pool = await openPool(through(door, `sslrootcert=${renewed}`), 1);
+    try {
+      await expect(pool.oneFirst(sql.unsafe`select 1`)).rejects.toThrow(/self-signed certificate/);
+      await rm(renewed);
+      await expect(pool.oneFirst(sql.unsafe`select 1`)).rejects.toThrow(/sslrootcert cannot be read/);
+      await writeFile(renewed, own.cert);
+      expect(await pool.oneFirst(sql.unsafe`select 1`)).toBe(1);
+    } finally {
+      await pool.end();
+    }
   });
 
   it('lets a gateway become ready', async () => {
