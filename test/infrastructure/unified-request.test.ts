@@ -313,6 +313,31 @@ describe('models outside the messages family', () => {
       );
   });
 
+  it.each([
+    ['an effort', { output_config: { effort: 'high' }, thinking: { type: 'adaptive' } }],
+    ['a higher effort', { output_config: { effort: 'max' } }],
+    ['a budget', { thinking: { type: 'enabled', budget_tokens: 31_999 } }],
+  ])(
+    'get the highest effort that they take with a limit of tokens from messages callers, with a note: %s',
+    (_, asked) => {
+      const body = { messages: [{ role: 'user', content: 'Hi' }], max_completion_tokens: 32_000, ...asked };
+      const call = { stream: false, translated: true } as const;
+      const on = (upstreamModel: string) =>
+        unifiedRequest(
+          body,
+          { ...call, route: { upstreamModel, compatibility: {}, extraBody: {} } },
+          textDigest,
+        );
+      expect(on(nova2)).toMatchObject(
+        E.right({
+          body: { inferenceConfig: { maxTokens: 32_000 }, additionalModelRequestFields: nova('medium') },
+          notes: { reasoning: { effort: 'medium', reason: 'no_higher_effort_with_max_tokens' } },
+        }),
+      );
+      expect(on(gptOss)).toMatchObject(E.right({ notes: undefined }));
+    },
+  );
+
   it('get no reasoning field where messages callers disable thinking, whatever the effort', () => {
     const body = { thinking: { type: 'disabled' }, output_config: { effort: 'high' } };
     for (const model of [llama, gptOss, nova2])

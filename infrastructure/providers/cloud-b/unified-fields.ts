@@ -24,7 +24,7 @@ import { planThinking, type ThinkingPlan } from '../../../domain/reasoning/think
 import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { spelled } from './unified-options.ts';
-import { otherFamilyReasoning } from './unified-reasoning.ts';
+import { otherFamilyReasoning, type ReasoningAsSent } from './unified-reasoning.ts';
 
 /** What the fields depend on besides the caller's body. */
 export interface FieldTerms {
@@ -40,7 +40,7 @@ export interface FieldTerms {
   readonly translated: boolean;
 }
 
-/** The fields, and a note on what was left out, for the metadata of the log row. */
+/** The fields, and a note on what was left out or lowered, for the metadata of the log row. */
 export interface ModelFields {
   readonly fields: JsonObject | undefined;
   readonly notes: JsonObject | undefined;
@@ -113,13 +113,13 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
     fields: [
       ...(isAbsent(topK) ? [] : [topKField(topK, terms)]),
       ...(terms.toolChoice === undefined ? [] : [terms.toolChoice]),
-      ...Object.entries(reasoning.right ?? {}).map(([name, value]) => ({
+      ...Object.entries(reasoning.right.fields).map(([name, value]) => ({
         name,
         value: value ?? null,
         source,
       })),
     ],
-    notes: reasoning.right === undefined ? reasoningLeftOut : undefined,
+    notes: reasoning.right.notes,
   });
 }
 
@@ -132,26 +132,21 @@ const topKField = (topK: Json, { upstreamModel }: FieldTerms): ImpliedField =>
     ? { name: 'inferenceConfig', value: { topK }, source: 'top_k' }
     : { name: 'top_k', value: topK, source: 'top_k' };
 
-const reasoningLeftOut: JsonObject = {
-  reasoning: { effort: 'left_out', reason: 'no_known_field_of_the_model' },
-};
-
 const isCount = (value: Json): boolean => {
   const number = numberOf(value);
   return number !== undefined && Number.isSafeInteger(number) && number >= 0;
 };
 
-/** Returns `undefined` if the reasoning that was asked for is left out. */
 function reasoningFields(
   requested: ReasoningRequest,
   own: Json | undefined,
   { upstreamModel, tier, effortPlacement, translated }: FieldTerms,
-): Either<GatewayError, JsonObject | undefined> {
+): Either<GatewayError, ReasoningAsSent> {
   if (tier === undefined) return otherFamilyReasoning(upstreamModel, requested, translated);
   const plan = planThinking(tier, 'b', requested);
   if (E.isLeft(plan)) return plan;
   const effort = plan.right.effort ?? requested.ownEffort;
-  return E.right(thinkingFields(plan.right, effort, own, effortPlacement));
+  return E.right({ fields: thinkingFields(plan.right, effort, own, effortPlacement) });
 }
 
 /**
