@@ -224,7 +224,7 @@ describe('the fake platform, which follows the rules of the real one', () => {
   };
 
   it('accepts valid requests', async () => {
-    const turns = said(['user', { text: 'x' }], ['model', call], ['user', result]);
+    const turns = said(['user', { text: 'x' }], ['model', call], ['user', result], ['user', { text: 'y' }]);
     expect(await post(at('google', 'gemini-2.5-pro:generateContent'), turns)).toBe(200);
     const messages = [...user, used, answered];
     expect(await post(at('anthropic', 'claude-opus-4-6:rawPredict'), predict({ messages }))).toBe(200);
@@ -238,6 +238,16 @@ describe('the fake platform, which follows the rules of the real one', () => {
     ['two consecutive turns of one role', said(['user', { text: 'x' }], ['user', { text: 'y' }])],
     ['a call without its result', said(['user', { text: 'x' }], ['model', call], ['user', { text: 'y' }])],
     ['a result without its call', said(['user', { text: 'x' }], ['model', { text: 'y' }], ['user', result])],
+    [
+      'a result beside something else',
+      generate({
+        contents: [
+          { role: 'user', parts: [{ text: 'x' }] },
+          { role: 'model', parts: [call] },
+          { role: 'user', parts: [result, { text: 'y' }] },
+        ],
+      }),
+    ],
     ['an unknown control', generate({ generationConfig: { max_tokens: 1 } })],
     [
       'a tool configuration without tools',

@@ -33,7 +33,8 @@ describe('tool calls and their results', () => {
         '{"functionCall":{"name":"weather","args":{"at":"Bonn","n":9007199254740993}}},' +
         '{"functionCall":{"name":"time","args":{}}}]},' +
         '{"role":"user","parts":[{"functionResponse":{"name":"weather","response":{"c":9007199254740993}}},' +
-        '{"functionResponse":{"name":"time","response":{"output":"12:00"}}},{"text":"And?"}]}]',
+        '{"functionResponse":{"name":"time","response":{"output":"12:00"}}}]},' +
+        '{"role":"user","parts":[{"text":"And?"}]}]',
     );
   });
 
@@ -67,18 +68,18 @@ describe('tool calls and their results', () => {
     expect(turn).toEqual({ role: 'user', parts: [{ functionResponse: { name: 'f', response } }] });
   });
 
-  it('an image in a result follows all results of the turn', () => {
+  it('results are followed by what else the user says, in a content of its own', () => {
     const image = { type: 'image_url', image_url: { url: 'gs://b/a.png' } };
-    const [, , turn] = contents([
+    const [, , ...turns] = contents([
       ...hi,
       { role: 'assistant', tool_calls: [call('a', 'f'), call('b', 'g')] },
       { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'see' }, image] },
+      { role: 'user', content: 'Wait.' },
       { role: 'tool', tool_call_id: 'b', content: 'x' },
-    ]) as readonly { parts: readonly object[] }[];
-    expect(turn!.parts.map((part) => Object.keys(part)[0])).toEqual([
-      'functionResponse',
-      'functionResponse',
-      'fileData',
+    ]) as readonly { role: string; parts: readonly object[] }[];
+    expect(turns.map(({ role, parts }) => [role, ...parts.map((part) => Object.keys(part)[0])])).toEqual([
+      ['user', 'functionResponse', 'functionResponse'],
+      ['user', 'fileData', 'text'],
     ]);
   });
 

@@ -44,11 +44,14 @@ function contentsFault(contents: readonly JsonObject[]): Fault {
   return firstFault(contents, (content, index) => {
     const { role, parts } = content;
     if (role !== 'user' && role !== 'model') return 'Please use a valid role: user, model.';
-    if (role === contents[index - 1]?.['role'])
+    if (role === contents[index - 1]?.['role'] && named(contents[index - 1], 'functionResponse').length === 0)
       return 'Please ensure that multiturn requests alternate between user and model.';
     const said = objectsIn(parts);
     if (said.length === 0)
       return 'Unable to submit request because it must include at least one parts field.';
+    // The words are the platform's own: https://github.com/Prism-Shadow/agenthub/pull/189
+    const results = named(content, 'functionResponse').length;
+    if (results > 0 && results < said.length) return 'Requests ending with a model turn are not supported.';
     return (
       memberFault(content, ['role', 'parts'], `contents[${index}]`) ??
       firstFault(said, (part, at) => partFault(part, role, `contents[${index}].parts[${at}]`))

@@ -21,7 +21,7 @@ interface Turn {
   readonly results: { readonly ordinal: number; readonly part: JsonObject }[];
 }
 
-/** Collects the turns of a conversation. Consecutive content of one role is one turn. */
+/** Collects the turns of a conversation. Consecutive messages of one role are one turn. */
 export class Turns {
   private readonly turns: Turn[] = [];
   private readonly asked = new Map<string, SameId>();
@@ -70,11 +70,15 @@ export class Turns {
     this.turn('user').results.push({ ordinal, part: { functionResponse: { name, response } } });
   }
 
+  /**
+   * Results are a content of their own (rule 17.39): the platform's newer models reject one that has other parts, too,
+   * with the words `Requests ending with a model turn are not supported.`
+   */
   contents(): readonly JsonObject[] {
-    return this.turns.map(({ role, results, parts }) => ({
-      role,
-      parts: [...results.toSorted((a, b) => a.ordinal - b.ordinal).map(({ part }) => part), ...parts],
-    }));
+    return this.turns.flatMap(({ role, results, parts }) => {
+      const answers = results.toSorted((a, b) => a.ordinal - b.ordinal).map(({ part }) => part);
+      return [answers, parts].filter(({ length }) => length > 0).map((each) => ({ role, parts: each }));
+    });
   }
 
   private turn(role: Turn['role']): Turn {
