@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { adminClient, withAdmin } from '../support/admin.ts';
-import { aKey, basicConfig } from '../support/gateway.ts';
+import { aKey, basicConfig, queries } from '../support/gateway.ts';
 import { rawExchange, rawSocket } from './raw-http.ts';
 import { simulatedScene } from './simulated-scene.ts';
 import { eventually, outcomesOf } from './traces.ts';
@@ -19,10 +20,12 @@ const { gateway, databaseUrl } = simulatedScene((url) =>
         { name: 'greedy', owner: 'user:greedy@example.com', value: greedyKey },
         { name: 'other', owner: 'user:other@example.com', value: otherKey },
       ],
+      mcp_servers: [{ id: 'tools', url: `${url}/mcp` }],
     },
   }),
 );
 const admin = withAdmin(databaseUrl, gateway);
+const query = queries(databaseUrl);
 const sockets: Socket[] = [];
 afterAll(() => {
   for (const socket of sockets) socket.destroy();
@@ -89,6 +92,43 @@ describe('half-sent requests', () => {
       { outcome: 'overloaded', status: 429, error_code: 'too_many_requests', api_key_id: expect.any(String) },
     ]);
   });
+});
+
+describe('a key that is revoked while the body of its request arrives', () => {
+  it.each([
+    [
+      '/v1/chat/completions',
+      '{"model":"fast","max_tokens":9,',
+      '"messages":[{"role":"user","content":"Hi"}]}',
+    ],
+    ['/mcp/tools', '{"jsonrpc":"2.0","id":1,', '"method":"tools/list"}'],
+  ])(
+    'is refused as soon as the body is complete, and nothing is sent upstream: %s',
+    async (path, ...halves) => {
+      const owner = { owner_kind: 'team', owner_id: 'platform' };
+      const made = await admin('POST', '/api/v1/admin/api-keys', { name: 'leaver', ...owner });
+      const { api_key: key, api_key_id: id } = made.data as { api_key: string; api_key_id: string };
+      async function* body(): AsyncGenerator<Buffer> {
+        yield Buffer.from(halves[0] ?? '');
+        expect((await admin('DELETE', `/api/v1/admin/api-keys/${id}`)).status).toBe(200);
+        while ((await ask(key, 'leaving')).status !== 401) await sleep(100);
+        yield Buffer.from(halves[1] ?? '');
+      }
+      const answer = await fetch(`${gateway().url}${path}`, {
+        method: 'POST',
+        headers: {
+          'x-api-key': key,
+          'x-request-id': `left ${path}`,
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+        },
+        body: body(),
+        duplex: 'half',
+      });
+      expect([answer.status, await answer.text()]).toEqual([401, expect.stringContaining('invalid_api_key')]);
+      expect(await query(`select from request_logs where request_id = 'left ${path}'`)).toEqual([]);
+    },
+  );
 });
 
 describe('the body of an admin call without a session', () => {

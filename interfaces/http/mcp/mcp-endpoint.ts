@@ -131,7 +131,11 @@ async function served(
     lease,
     arrivals: closingWhenTooSlow(context, ports.pace),
   });
-  return service.post(request, pipe(text, E.mapLeft(ofGateway)));
+  // As for model requests: the key may have been revoked while the body arrived.
+  const caller = await request.authenticateAgain();
+  return E.isLeft(caller)
+    ? service.refuse(request, caller.left)
+    : service.post({ ...request, caller: caller.right }, pipe(text, E.mapLeft(ofGateway)));
 }
 
 /** Errors that reject a request before its body is read. */

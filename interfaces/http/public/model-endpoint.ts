@@ -14,7 +14,7 @@ import {
   overloaded,
   tooManyRequests,
 } from '../../../domain/shared/gateway-error.ts';
-import { readJsonBody } from '../body.ts';
+import { type ReadBody, readJsonBody } from '../body.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
@@ -41,7 +41,7 @@ export interface ModelEndpointPorts extends LimitsPorts {
   readonly secrets: () => Secrets;
 }
 
-/** A model endpoint: authenticate → read → serve → answer. The same for every family. */
+/** A model endpoint: authenticate → read → authenticate again → serve → answer. The same for every family. */
 export function modelEndpoint<A extends ParsedRequest>(
   ports: ModelEndpointPorts,
   family: Family<A>,
@@ -61,12 +61,15 @@ export function modelEndpoint<A extends ParsedRequest>(
   const answered = async (
     context: RequestContext,
     telemetry: RequestTelemetry,
-    caller: Caller,
     lease: Lease,
   ): Promise<void> => {
-    const request = await modelRequest(ports, context, telemetry, caller, lease);
+    const body = await bodyOf(ports, context, lease);
+    // A body may take minutes to arrive. By then the key may have been revoked, or its rights changed.
+    const caller = await ports.authenticate(context.req);
+    if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
+    const request = modelRequest(ports, context, telemetry, caller.right, lease, body);
     const answer = await ports.serve(family, request);
-    setLimitHeaders(ports, context, format.envelope, answer.limits ?? caller.limits);
+    setLimitHeaders(ports, context, format.envelope, answer.limits ?? caller.right.limits);
     if (answer.kind === 'stream') await sendStream(context, format, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, format.envelope, answer.error, connectionHeaders(answer.error));
@@ -82,7 +85,7 @@ export function modelEndpoint<A extends ParsedRequest>(
       if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
       if (!lease.belongsTo(ownershipScopeKey(ownerOf(caller.right))))
         return refuse(context, telemetry, tooManyRequests, caller.right);
-      await answered(context, telemetry, caller.right, lease);
+      await answered(context, telemetry, lease);
       await answerFlushed(context.res);
     } catch (error) {
       telemetry.finished(unserved(ports, context, family, defect));
@@ -108,22 +111,28 @@ const arrival = (
 /** A request that already has an outcome keeps it: a defect after settlement is only logged. */
 const defect: GatewayError = { code: 'internal_error', message: '' };
 
-async function modelRequest(
-  ports: ModelEndpointPorts,
+const bodyOf = (
+  { bodyMaxBytes, pace, decompress }: ModelEndpointPorts,
   context: RequestContext,
+  lease: Lease,
+): Promise<E.Either<GatewayError, ReadBody>> =>
+  readJsonBody(context.req, {
+    maxBytes: bodyMaxBytes,
+    lease,
+    arrivals: closingWhenTooSlow(context, pace),
+    decompress,
+  });
+
+function modelRequest(
+  { clock }: ModelEndpointPorts,
+  { req, requestId, callerChoseRequestId, receivedAt, link }: RequestContext,
   telemetry: RequestTelemetry,
   caller: Caller,
   lease: Lease,
-): Promise<ModelRequest> {
-  const { req, requestId, callerChoseRequestId, receivedAt, link } = context;
-  const body = await readJsonBody(req, {
-    maxBytes: ports.bodyMaxBytes,
-    lease,
-    arrivals: closingWhenTooSlow(context, ports.pace),
-    decompress: ports.decompress,
-  });
+  body: E.Either<GatewayError, ReadBody>,
+): ModelRequest {
   return {
-    requestLogId: callerChoseRequestId ? ports.clock.newId() : requestId,
+    requestLogId: callerChoseRequestId ? clock.newId() : requestId,
     requestId,
     callerChoseRequestId,
     receivedAt,
