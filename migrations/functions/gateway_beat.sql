@@ -6,7 +6,8 @@ begin
   insert into gateway_processes as p values (process, clock_timestamp(), clock_timestamp())
   on conflict on constraint gateway_processes_pkey do update
   set seen_at = excluded.seen_at,
-      unbroken_since = case when p.seen_at > excluded.seen_at - interval '5 seconds'
+      unbroken_since = case when p.seen_at between excluded.seen_at - interval '5 seconds'
+                                               and excluded.seen_at + interval '5 seconds'
                             then least(p.unbroken_since, excluded.seen_at) else excluded.seen_at end;
   if cardinality(releases) > 0 then
     perform end_left_requests(releases);

@@ -113,6 +113,24 @@ describe('a claim on a request id', () => {
     expect((await admitted(observer, claim())).claimed).toBe(false);
   });
 
+  it('ends with a process that died while the clock was ahead, 5 seconds after the clock was set back', async () => {
+    const caller = await aUser(query);
+    const requestId = randomUUID();
+    const [holder, observer] = [ledgers[0]!, ledgers[1]!];
+    const claimed = async () => (await admitted(observer, anAsk(caller, { requestId, claim: true }))).claimed;
+    await admitted(holder, anAsk(caller, { requestId, claim: true }));
+    await observer.process.beat();
+    // Nobody has sent a heartbeat by the right clock yet.
+    await seen(holder.process, -3600);
+    await seen(observer.process, -3600, 7200);
+    expect(await claimed()).toBe(false);
+    // The holder, if it is alive, has not had the time for one.
+    await observer.process.beat();
+    expect(await claimed()).toBe(false);
+    await seen(observer.process, 0, 6);
+    expect(await claimed()).toBe(true);
+  });
+
   it('is deleted with its process and its requests in flight after a minute; other claims are kept', async () => {
     const caller = await aUser(query);
     const limit = await aLimit(query, { inFlight: 9 });
