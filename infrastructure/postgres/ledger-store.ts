@@ -198,6 +198,9 @@ type Settled = Either<StoreUnavailable | NotRecorded, Verdict>;
  */
 const isThereAlready = (error: unknown): boolean => sqlState(error) === '23505';
 
+/** Records that an earlier try may have judged, whatever batch they are in now: its answer was lost. */
+const maybeJudged = new WeakSet<SettlementRecord>();
+
 /**
  * Settles the batch in one transaction. A batch that fails is judged again: as a whole after a lost connection; one by
  * one, in arrival order, after a refusal, so that a bad row or an unreadable page fails only one request; scope by
@@ -210,22 +213,26 @@ async function settleBatch(
   options: LedgerOptions,
   triesLeft = maxTriesAgain,
 ): Promise<readonly (Settled | typeof putBack)[]> {
-  const again = triesLeft < maxTriesAgain;
   try {
-    return await settleOnce(place, records, options, again);
+    return await settleOnce(place, records, options);
   } catch (error) {
-    if (isThereAlready(error) && triesLeft > 0) return settleBatch(place, records, options, triesLeft - 1);
+    if (isThereAlready(error) && triesLeft > 0) return settleAgain(place, records, options, triesLeft - 1);
     const fault = databaseFault(error);
     options.onFault(fault, error);
     options.process.failed(error);
     if (fault === 'stuck' && new Set(records.map(laneOf)).size > 1) return records.map(() => putBack);
-    if (fault === 'connection' && triesLeft > 0) return settleBatch(place, records, options, triesLeft - 1);
+    if (fault === 'connection' && triesLeft > 0) return settleAgain(place, records, options, triesLeft - 1);
     if (!mayBeOfOne.has(fault) || records.length === 1) return records.map(() => E.left(failureOf(fault)));
     const settled: (Settled | typeof putBack)[] = [];
     for (const record of records) settled.push(...(await settleBatch(place, [record], options, triesLeft)));
     return settled;
   }
 }
+
+const settleAgain: typeof settleBatch = (place, records, options, triesLeft) => {
+  for (const each of records) maybeJudged.add(each);
+  return settleBatch(place, records, options, triesLeft);
+};
 
 /** Faults of a batch that a single one of its records may have caused. */
 const mayBeOfOne: ReadonlySet<DatabaseFault> = new Set(['refused', 'unready']);
@@ -239,8 +246,8 @@ async function settleOnce(
   place: LedgerPlace,
   records: readonly SettlementRecord[],
   options: LedgerOptions,
-  again: boolean,
 ): Promise<readonly Settled[]> {
+  const again = records.some((each) => maybeJudged.has(each));
   const releases = records.flatMap(({ release }) => (release === undefined ? [] : [release]));
   const rows = records.map((record, index) => recordRow(record, index + 1));
   const given = rows.length === 1 && !again ? rows[0] : rows;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -9,7 +10,7 @@ import { gatewayProcess } from '../../infrastructure/postgres/gateway-process.ts
 import { type LedgerPlace, oneDatabase } from '../../infrastructure/postgres/ledger-place.ts';
 import { ledgerOn, replayJournaled } from '../../infrastructure/postgres/ledger-store.ts';
 import { migrate } from '../../infrastructure/postgres/migrate.ts';
-import { openPool } from '../../infrastructure/postgres/pool.ts';
+import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { BatchTurns } from '../../infrastructure/postgres/batch-turns.ts';
 import { createDatabase, withDatabase } from '../support/database.ts';
 import { queries } from '../support/gateway.ts';
@@ -272,17 +273,15 @@ describe('a database connection that is lost', () => {
     await ledger.pool.end();
   });
 
-  it('causes at most three attempts of a settlement, which counts once', async () => {
-    const pool = await openPool(database.url(), 2);
-    let toLose = 0;
-    let asked = 0;
+  /** A ledger whose database takes effect, after which each statement's answer is replaced by a failure, if any. */
+  function lossyLedger(pool: ServicePool, failureOf: () => Error | undefined) {
     const whole = oneDatabase(pool)('');
     const lossy: LedgerPlace = {
       ...whole,
       query: async (statement) => {
         const answer = await whole.query(statement);
-        asked += 1;
-        if (asked <= toLose) throw new Error('Connection terminated unexpectedly');
+        const failure = failureOf();
+        if (failure !== undefined) throw failure;
         return answer;
       },
     };
@@ -295,7 +294,40 @@ describe('a database connection that is lost', () => {
       process: gatewayProcess(pool, { onWriting: () => undefined }),
     };
     const turns = { admissions: new BatchTurns(), settlements: new BatchTurns() };
-    const ledger = ledgerOn(() => lossy, options, turns);
+    return ledgerOn(() => lossy, options, turns);
+  }
+
+  it('during a settlement whose next attempt waits for a lock too long does not change its verdict', async () => {
+    const pool = await openPool(database.url(), 2);
+    const failures = [
+      new Error('Connection terminated unexpectedly'),
+      Object.assign(new Error('canceling statement due to lock timeout'), { code: '55P03' }),
+    ];
+    const ledger = lossyLedger(pool, () => failures.shift());
+    const users = [await aUser(query, { amount: 10n }), await aUser(query, { amount: 10n })];
+    // The gateway made the ids, so they are not looked up, and no log row shows that there was an attempt.
+    const records = users.map((user) => {
+      const id = randomUUID();
+      return { ...aRecord(user, 6n * unit, { requestLogId: id, requestId: id }), logged: undefined };
+    });
+    expect(await settleTogether(ledger, records)).toEqual(['recorded', 'recorded']);
+    for (const user of users) {
+      expect(await spendOf(query, scopeOf(user))).toEqual({ rows: 6n * unit, days: 6n * unit });
+      expect(
+        await query('select from blocked_answers where ownership_scope_key = $1', [scopeOf(user)]),
+      ).toEqual([]);
+    }
+    await pool.end();
+  });
+
+  it('causes at most three attempts of a settlement, which counts once', async () => {
+    const pool = await openPool(database.url(), 2);
+    let toLose = 0;
+    let asked = 0;
+    const ledger = lossyLedger(pool, () => {
+      asked += 1;
+      return asked <= toLose ? new Error('Connection terminated unexpectedly') : undefined;
+    });
     const user = await aUser(query, { amount: 10n });
     const settleLosing = async (answers: number) => {
       [toLose, asked] = [answers, 0];
