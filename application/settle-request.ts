@@ -103,11 +103,11 @@ function limitedTokensOf(
 /**
  * If the database is lost before settlement (rules 38.7, 38.8), the request of an owner with a hard limit gets an
  * error, never a complete answer. Others complete once the record is in the journal, at the last database time it
- * carries. So do those whose caller was lost: there is nobody to withhold an answer from, and the record is judged when
- * it is settled.
+ * carries. So do those that have no complete answer to withhold, because the call failed or the caller was lost: a
+ * charge is then judged when the record is settled.
  */
 function deferrableTo({ admission }: Facts, end: RequestEnd): Date | undefined {
-  const isAwaited = admission?.budget?.terms.hardLimit === true && end.kind !== 'left';
+  const isAwaited = admission?.budget?.terms.hardLimit === true && end.kind === 'answered';
   return isAwaited ? undefined : admission?.databaseTime;
 }
 

@@ -208,6 +208,16 @@ describe('a settled request', () => {
     expect((await lost(aBudget({ hardLimit: false })).serve()).ledger.journal).toHaveLength(1);
     expect((await lost(aBudget()).serve()).ledger.journal).toEqual([]);
   });
+
+  it('of a call that failed may be journaled whatever its owner’s limit: there is no answer to withhold', async () => {
+    const meanwhile = () => void (pipeline.ledger.database = 'lost');
+    const script: Script = { ...fails({ kind: 'transport' }), meanwhile };
+    const pipeline: Pipeline = new Pipeline({ script, budget: aBudget() });
+    await pipeline.serve();
+    expect(pipeline.ledger.journal).toMatchObject([
+      { charge: undefined, logged: { log: { errorCode: 'upstream_error' } } },
+    ]);
+  });
 });
 
 describe('a request under rate limits', () => {
