@@ -111,7 +111,8 @@ describe('a key that is revoked while the body of its request arrives', () => {
       async function* body(): AsyncGenerator<Buffer> {
         yield Buffer.from(halves[0] ?? '');
         expect((await admin('DELETE', `/api/v1/admin/api-keys/${id}`)).status).toBe(200);
-        while ((await ask(key, 'leaving')).status !== 401) await sleep(100);
+        do await sleep(500);
+        while ((await ask(key, 'leaving')).status !== 401);
         yield Buffer.from(halves[1] ?? '');
       }
       const answer = await fetch(`${gateway().url}${path}`, {
