@@ -1,5 +1,6 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './api.d.ts';
+import { readClock } from './clock.ts';
 import { asText, fieldsOf } from './loose-json.ts';
 
 /** The `data` in the answer to a call of this path. */
@@ -35,6 +36,7 @@ const isJson = ({ headers }: Response): boolean =>
 api.use({
   onError: ({ request, error }) => (isAborted(error) ? undefined : unanswered(request)),
   onResponse: ({ request, response }) => {
+    readClock(response);
     // The gateway's own errors are JSON. This one is of a proxy that got no answer.
     if (response.status >= 500 && !isJson(response)) throw unanswered(request);
   },

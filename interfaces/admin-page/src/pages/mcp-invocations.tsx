@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, read } from '../api/client.ts';
+import { gatewayNow } from '../api/clock.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
@@ -48,7 +49,7 @@ export function Page() {
   const list = useList<McpInvocation>(['mcp-invocations', chosen], (page, signal) =>
     read(
       api.GET('/api/v1/admin/observability/mcp-invocations', {
-        params: { query: { ...invocationQuery(chosen, Date.now()), page } },
+        params: { query: { ...invocationQuery(chosen, gatewayNow()), page } },
         signal,
       }),
     ),

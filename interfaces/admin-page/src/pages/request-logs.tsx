@@ -1,5 +1,6 @@
 import { useCallback } from 'react';
 import { api, read } from '../api/client.ts';
+import { gatewayNow } from '../api/clock.ts';
 import { type Filters, useAddress } from '../app/address.ts';
 import { FilterChips } from '../ui/filters.tsx';
 import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
@@ -25,7 +26,7 @@ export function Page() {
   const list = useList<LoggedRow>(['request-logs', chosen], (page, signal) =>
     read(
       api.GET('/api/v1/admin/observability/request-logs', {
-        params: { query: { ...requestQuery(chosen, Date.now()), page } },
+        params: { query: { ...requestQuery(chosen, gatewayNow()), page } },
         signal,
       }),
     ),

@@ -1,3 +1,4 @@
+import { gatewayNow } from '../api/clock.ts';
 import { TextField } from './fields.tsx';
 
 const dayMs = 86_400_000;
@@ -21,7 +22,7 @@ export function InstantField({
   readonly onChange: (value: string) => void;
   readonly fault?: string | undefined;
 }) {
-  const isPast = value !== '' && Date.parse(instantOf(value) ?? '') <= Date.now();
+  const isPast = value !== '' && Date.parse(instantOf(value) ?? '') <= gatewayNow();
   return (
     <div className="stack tight">
       <TextField
@@ -38,7 +39,7 @@ export function InstantField({
             key={name}
             type="button"
             className="button quiet"
-            onClick={() => onChange(fieldOf(new Date(Date.now() + days * dayMs).toISOString()))}
+            onClick={() => onChange(fieldOf(new Date(gatewayNow() + days * dayMs).toISOString()))}
           >
             {name}
           </button>

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
+import { gatewayNow } from '../../api/clock.ts';
 import type { AdminToken } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
@@ -28,7 +29,7 @@ type TokenState = 'active' | 'revoked' | 'expired' | 'admin gone';
 function tokenState({ active, revoked_at: revokedAt, expires_at: expiresAt }: AdminToken): TokenState {
   if (revokedAt !== null) return 'revoked';
   if (active) return 'active';
-  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'admin gone';
+  return expiresAt !== null && Date.parse(expiresAt) <= gatewayNow() ? 'expired' : 'admin gone';
 }
 
 const tones = { active: 'good', revoked: 'bad', expired: 'warn', 'admin gone': 'warn' } as const;

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
+import { gatewayNow } from '../../api/clock.ts';
 import { type ApiKey, readKey } from '../../api/owners.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
@@ -42,7 +43,7 @@ const rowsOf = (
 
 /** The secret before the current one works for a while after a rotation. */
 const hasPrevious = ({ previous_expires_at: until }: ApiKey): boolean =>
-  until !== null && Date.parse(until) > Date.now();
+  until !== null && Date.parse(until) > gatewayNow();
 
 /** What another rotation does to a key that somebody has just rotated: callers may not have the current secret yet. */
 const secretRow = (theirs: ApiKey): ConflictRow =>

@@ -1,3 +1,4 @@
+import { gatewayNow } from '../../api/clock.ts';
 import type { ApiKey } from '../../api/owners.ts';
 import { Badge } from '../../ui/values.tsx';
 
@@ -7,7 +8,7 @@ type KeyState = 'active' | 'revoked' | 'expired' | 'owner inactive';
 export function keyState({ active, revoked_at: revokedAt, expires_at: expiresAt }: ApiKey): KeyState {
   if (revokedAt !== null) return 'revoked';
   if (active) return 'active';
-  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'owner inactive';
+  return expiresAt !== null && Date.parse(expiresAt) <= gatewayNow() ? 'expired' : 'owner inactive';
 }
 
 const tones = { active: 'good', revoked: 'bad', expired: 'warn', 'owner inactive': 'warn' } as const;

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, read } from '../../api/client.ts';
+import { gatewayNow } from '../../api/clock.ts';
 import type { Column } from '../../ui/table.tsx';
 import { Count } from '../../ui/values.tsx';
 import { invocationQuery } from '../mcp-invocations/invocation.ts';
@@ -16,7 +17,7 @@ export function LastDayCalls({ of: id }: { readonly of: string }) {
     queryFn: ({ signal }) =>
       read(
         api.GET('/api/v1/admin/observability/mcp-invocations', {
-          params: { query: { ...invocationQuery(where, Date.now()), page_size: 1 } },
+          params: { query: { ...invocationQuery(where, gatewayNow()), page_size: 1 } },
           signal,
         }),
       ),
