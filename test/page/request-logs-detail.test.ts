@@ -202,6 +202,18 @@ describe('one request', () => {
     expect(curl).not.toContain('gwk_');
   });
 
+  it('says that the curl command is not the same request only if a part of it was hidden or cut off', async () => {
+    await chat({ metadata: { password: 'swordfish' } }, 'd-hidden');
+    await chat({}, 'd-whole');
+    const noteOf = async (id: string) => {
+      const page = await scene.open(`${root}/${await scene.stored(id)}`);
+      await page.getByText('Send it again with curl').click();
+      return page.getByText('The key is not included').innerText();
+    };
+    expect(await noteOf('d-hidden')).toContain('this is not the same request');
+    expect(await noteOf('d-whole')).toBe('The key is not included: set GATEWAY_API_KEY.');
+  });
+
   it('shows why it has no payload, and a message if it does not exist', async () => {
     await chat({}, 'd-5');
     const id = await scene.stored('d-5');

@@ -36,13 +36,13 @@ function Stored({ detail }: { readonly detail: LoadedDetail }) {
     () => saidOf(operation, payload?.request_json, payload?.response_json),
     [operation, payload],
   );
-  const { redacted, truncated } = countMarks(requestText ?? '');
   const curl = curlOf({
     origin: window.location.origin,
     operation,
     stream: isStream(log) === true,
     requestText,
   });
+  const { redacted, truncated } = countMarks(curl ?? '');
   return (
     <>
       {conversation === undefined ? (
