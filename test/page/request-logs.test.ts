@@ -115,6 +115,19 @@ describe('the list of requests', () => {
     expect(searchOf(page)).toEqual({});
   });
 
+  it('ignores blanks around a typed or pasted value, and leaves them in the field', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const field = page.getByRole('searchbox', { name: 'Request id' });
+    await field.fill(' r-fast ');
+    await count(page, 1);
+    expect(searchOf(page)).toEqual({ request_id: 'r-fast' });
+    expect(await field.inputValue()).toBe(' r-fast ');
+    await field.fill(' ');
+    await count(page, 4);
+    expect(searchOf(page)).toEqual({});
+  });
+
   it('filters by failed and by not failed requests', async () => {
     const page = await scene.open(root);
     await count(page, 4);

@@ -4,7 +4,8 @@ import { FieldError, faultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
 import { type Spelling, useTypedFilter } from './typed-filter.ts';
 
-const asText: Spelling = { shown: (value = '') => value, meant: (typed) => typed };
+/** Nothing that is filtered has blanks around it, but what is pasted may. */
+const asText: Spelling = { shown: (value = '') => value, meant: (typed) => typed.trim() };
 
 /** A text filter. It takes effect when typing pauses. */
 export function TextFilter({

@@ -7,7 +7,7 @@ const pauseMs = 300;
 /** How a field spells a value of the address. */
 export interface Spelling {
   readonly shown: (value: string | undefined) => string;
-  /** The value for a text that is not empty; `undefined` while it is incomplete. */
+  /** The value for a text that is not blank; `undefined` while it is incomplete. */
   readonly meant: (typed: string) => string | undefined;
 }
 
@@ -33,13 +33,14 @@ export function useTypedFilter(
     setTyped(inForce);
   }, [inForce]);
   useEffect(() => {
-    const value = typed === '' ? undefined : meant(typed);
-    if (typed === known.current || (value === undefined && typed !== '')) return undefined;
+    const isEmpty = typed.trim() === '';
+    const value = isEmpty ? undefined : meant(typed);
+    if (typed === known.current || (value === undefined && !isEmpty)) return undefined;
     const timer = setTimeout(() => {
-      known.current = typed;
+      known.current = shown(value);
       set({ [name]: value, page: undefined, ...along }, 'replace');
     }, pauseMs);
     return () => clearTimeout(timer);
-  }, [typed, name, set, meant, along]);
+  }, [typed, name, set, shown, meant, along]);
   return [typed, setTyped];
 }
