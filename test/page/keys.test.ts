@@ -161,6 +161,27 @@ describe('a new key', () => {
     expect(await page.content()).not.toContain(secret);
   });
 
+  it('warns until the whole secret is copied, alone or within its settings: another text or a part of it is not enough', async () => {
+    const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
+    await button(page, 'New key').click();
+    await page.getByLabel('Name', { exact: true }).last().fill('to copy');
+    await button(page, 'Create key').click();
+    const notYet = page.getByText('Not copied yet.');
+    await page.getByText('It is shown only this once').click({ clickCount: 3 });
+    await page.keyboard.press('Control+c');
+    expect(await notYet.count()).toBe(1);
+    await page.getByLabel('API key', { exact: true }).focus();
+    await page.keyboard.press('Shift+ArrowLeft');
+    await page.keyboard.press('Control+c');
+    expect(await notYet.count()).toBe(1);
+    await page.getByRole('tabpanel').locator('pre').focus();
+    await page.evaluate("getSelection().selectAllChildren(document.querySelector('dialog pre'))");
+    await page.keyboard.press('Control+c');
+    await page.getByText('Copied.').waitFor();
+    await button(page, 'Done').click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
   it('is created with models and expiry, and shows settings for each client and the answer to a test request', async () => {
     const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
     await button(page, 'New key').click();

@@ -1,5 +1,5 @@
 import { useBlocker } from '@tanstack/react-router';
-import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { type ClipboardEvent, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Dialog } from './dialog.tsx';
 import { Icon } from './icons.tsx';
 import { CopyButton } from './values.tsx';
@@ -35,7 +35,12 @@ export function SecretDialog({
   const close = (): void => (isCopied ? onClose() : setAsking(true));
   return (
     <Dialog title={title} onClose={close}>
-      <div className="stack" onCopy={copied}>
+      <div
+        className="stack"
+        onCopy={(event) => {
+          if (copiedText(event).includes(secret)) copied();
+        }}
+      >
         <p>It is shown only this once. Copy it to a safe place.</p>
         <div className="copyable">
           <input
@@ -79,6 +84,12 @@ export function SecretDialog({
     </Dialog>
   );
 }
+
+/** The text that is being copied. The selection of the document does not have what is selected in a field. */
+const copiedText = ({ target }: ClipboardEvent): string =>
+  target instanceof HTMLInputElement
+    ? target.value.slice(target.selectionStart ?? 0, target.selectionEnd ?? 0)
+    : String(document.getSelection());
 
 const LeaveUncopied = ({
   onStay,
