@@ -209,7 +209,8 @@ async function passed(
   const reply = await ports.upstreams.send(server, {
     ...exchangeOf({ ...serverCall, withinMs: Number.MAX_SAFE_INTEGER }),
     method: 'POST',
-    text: withParams(text, params),
+    // What would ask for the task's state and result is not answered here, so the call is made without one.
+    text: withParams(text, { ...params, task: undefined }),
     memory: call.request.memory,
   });
   if (E.isLeft(reply)) return call.failed(reply.left);

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { parseDocument, scannedDocument, withMembers } from '../shared/json-document.ts';
 import type { DocumentError } from '../shared/document-error.ts';
 import type { Watched } from '../shared/json-scan.ts';
-import { isArray, isObject, isString, type JsonObject, parseJson } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxMcpIdChars, maxMcpNameChars, maxMcpValues } from '../shared/limits.ts';
 import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
@@ -107,8 +107,8 @@ const notificationOf = (method: string, params: JsonObject): Either<McpError, Mc
     ? E.right({ kind: 'notification', method, params })
     : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
 
-/** The message with these members of `params` changed, and the rest of it as the caller wrote it. */
-export function withParams(text: string, changes: JsonObject): string {
+/** The message with these members of `params` changed or removed, and the rest of it as the caller wrote it. */
+export function withParams(text: string, changes: Readonly<Record<string, Json | undefined>>): string {
   const message = scannedDocument(text);
   const params = message?.members.find(({ key }) => key === 'params');
   if (params === undefined) return text;

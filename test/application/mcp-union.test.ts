@@ -354,6 +354,15 @@ it.each(['constructor', 'toString', '__proto__'])(
   },
 );
 
+it('a call that asks for a task is made without one, because `/mcp` answers nothing about tasks', async () => {
+  const { ask } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
+  const params = { task: { ttl: 60_000 }, name: 'own__t', arguments: { task: 'stays' } };
+  expect((await ask('tools/call', params)).result.served).toEqual([
+    'own',
+    { name: 't', arguments: { task: 'stays' } },
+  ]);
+});
+
 describe('a server that sends many requests', () => {
   it('has at most 16 refusals in flight, and its answer is relayed', async () => {
     const { ask, refused } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
