@@ -17,6 +17,7 @@ import {
   headersOnError,
   type UpstreamFault,
   upstreamError,
+  used,
 } from '../../domain/upstream/upstream-fault.ts';
 import { askedWait, codeLabels, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
@@ -267,24 +268,20 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     };
   }
 
+  /** A whole answer is a failure here, but the upstream may bill for it, so its usage is kept. */
   private notAStream(body: Buffer): UpstreamFault {
+    const { decode, sanitise } = this.options;
+    const decoded = decode(body);
+    const usage = E.isRight(decoded) ? decoded.right.value['usage'] : decoded.left.usage;
     const otherwise = 'The upstream answered a streamed request with something else.';
-    return { kind: 'protocol', ...upstreamFailure(errorIn(body), otherwise, this.options.sanitise) };
+    return { kind: 'protocol', ...upstreamFailure(errorIn(body), otherwise, sanitise), ...used(usage) };
   }
 }
 
-const tooLarge: UpstreamFault = {
-  kind: 'protocol',
-  message: 'The upstream sent an answer that is too large.',
-};
-const unreadCoding: UpstreamFault = {
-  kind: 'protocol',
-  message: 'The upstream compressed its answer in a way that the gateway does not read.',
-};
-const notDecoded: UpstreamFault = {
-  kind: 'protocol',
-  message: 'The upstream sent an answer that is not compressed as it says.',
-};
+const malformed = (message: string): UpstreamFault => ({ kind: 'protocol', message });
+const tooLarge = malformed('The upstream sent an answer that is too large.');
+const unreadCoding = malformed('The upstream compressed its answer in a way that the gateway does not read.');
+const notDecoded = malformed('The upstream sent an answer that is not compressed as it says.');
 
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
 /** Some upstreams compress although the gateway sends `accept-encoding: identity`. */

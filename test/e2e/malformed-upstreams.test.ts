@@ -95,10 +95,13 @@ describe('a 200 from an upstream that is not the requested answer', () => {
     expectRefusal(answer, { status: 502, attempt: 'provider_error' });
   });
 
-  it('a whole answer to a streamed request is answered with 502', async () => {
+  it('a whole answer to a streamed request is answered with 502, and its usage and cost are logged', async () => {
     const message = 'The upstream answered a streamed request with something else.';
     const answer = await streamed({ headers: json, body: completion() });
     expectRefusal(answer, { status: 502, message, attempt: 'stream_start_error' });
+    const [log] = answer.after.logs;
+    expect(log).toMatchObject({ prompt_tokens: '5', completion_tokens: '7' });
+    expect(JSON.stringify(log?.['metadata_json'])).toContain('0.00000495');
   });
 
   it('a valid whole answer is accepted whatever its content type', async () => {
