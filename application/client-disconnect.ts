@@ -28,7 +28,10 @@ export interface ClientDisconnect {
    * new, and the caller is still there.
    */
   readonly answered: () => boolean;
-  /** The answer was not complete after all. True when the caller is still there. */
+  /**
+   * The answer was not complete after all, so a disconnect since it seemed to be was early. True when the upstream call
+   * may go on.
+   */
   readonly goesOn: () => boolean;
   /** The upstream call has ended. */
   readonly over: () => void;
@@ -45,18 +48,19 @@ export function watchClientDisconnect(
   policy: ServePolicy,
 ): ClientDisconnect {
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
+  let lost: CallerLoss | undefined;
   let early: CallerLoss | undefined;
-  link.whenLost((why) => {
-    if (state === 'answered') state = 'left';
-    if (state !== 'open') return;
+  const leave = (why: CallerLoss): boolean => {
     early = why;
-    if (slots?.take() === true) {
-      state = 'draining';
-      execution.cancelWithin(policy.drainTimeoutMs);
-    } else {
-      state = 'left';
-      execution.cancel();
-    }
+    const drains = slots?.take() === true;
+    state = drains ? 'draining' : 'left';
+    if (drains) execution.cancelWithin(policy.drainTimeoutMs);
+    else execution.cancel();
+    return drains;
+  };
+  link.whenLost((why) => {
+    lost = why;
+    if (state === 'open') leave(why);
   });
   return {
     early: () => early,
@@ -68,7 +72,7 @@ export function watchClientDisconnect(
     goesOn: () => {
       if (state !== 'answered') return false;
       state = 'open';
-      return true;
+      return lost === undefined || leave(lost);
     },
     over: () => {
       if (state === 'draining') slots?.free();

@@ -170,11 +170,29 @@ describe('a client disconnect', () => {
     expect(rowsOf(pipeline)).toMatchObject({ ...closed, ledger: ['usage_missing'] });
   });
 
-  it('after the `finish_reason` keeps the 10 s limit for the end, even if another choice begins', async () => {
+  it.each<[string, PipelineOptions, readonly string[], string]>([
+    ['is cancelled', {}, ['cancel'], 'usage_missing'],
+    [
+      'is drained, if configured',
+      { policy: { drainOnDisconnect: 'always' } },
+      [drained, 'end within Infinity ms'],
+      'priced',
+    ],
+  ])(
+    'after the `finish_reason` was early if the answer goes on: the call %s',
+    async (_, options, orders, row) => {
+      const another = { ...chatText('Ho'), reopens: true } as const;
+      const steps: Steps = (leave) => [[chatFinish], leave, [another], [chatUsage], [chatFinish], done];
+      const pipeline = await left({ steps, ...options });
+      expect(pipeline.upstream.orders).toEqual(['end within 10000 ms', ...orders]);
+      expect(rowsOf(pipeline)).toMatchObject({ ...closed, ledger: [row] });
+    },
+  );
+
+  it('after the `finish_reason` leaves a ledger row if the answer goes on and is then broken off', async () => {
     const another = { ...chatText('Ho'), reopens: true } as const;
-    const pipeline = await left({ steps: (leave) => [[chatFinish], leave, [another], [chatUsage], done] });
-    expect(pipeline.upstream.orders).toEqual(['end within 10000 ms']);
-    expect(rowsOf(pipeline)).toMatchObject({ status: 200, outcome: 'success', ledger: ['priced'] });
+    const pipeline = await left({ steps: (leave) => [[chatFinish], leave, [another], failed] });
+    expect(rowsOf(pipeline)).toMatchObject({ ...closed, ledger: ['usage_missing'] });
   });
 
   it('after the upstream reported its failure is logged as an upstream error', async () => {

@@ -95,6 +95,22 @@ describe.each([
 );
 
 describe('a drain', () => {
+  it('after the finish of one choice, if another one follows', async () => {
+    await gateway().take(config());
+    const caller = call('hard', true);
+    const held = await upstream().next();
+    const { piece, finish, usage, done } = chat.upstream;
+    const second = (frames: string): string => frames.replaceAll('"index":0', '"index":1');
+    held.head('stream');
+    held.write(piece + finish);
+    await caller.receives('stop');
+    await caller.leave();
+    held.write(second(piece));
+    held.write(second(finish) + usage + done);
+    held.end();
+    await expectLeft(chat, caller.requestId, { status: 'success' }, [priced]);
+  });
+
   it('ends after drain_timeout_secs, with the usage seen so far', async () => {
     await gateway().take(config({ drain_on_disconnect: 'always', drain_timeout_secs: 1 }));
     await undisturbed(300, async () => {
