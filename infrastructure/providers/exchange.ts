@@ -107,8 +107,11 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   }
 
   expire(): void {
-    const isOver = this.deadlineAt <= performance.now();
-    this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
+    const now = performance.now();
+    const isOver = this.deadlineAt <= now;
+    // An upstream that is not read, because its caller has no room, is not late with its end.
+    if (!isOver && this.stream?.isWaiting() === true) this.endAt = now + lingerMs;
+    else this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
   }
 
   /** Ends the exchange, and aborts its connection unless the response has ended. Nothing that still arrives is read. */

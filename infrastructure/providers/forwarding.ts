@@ -65,6 +65,11 @@ export class Forwarding {
     if (this.pass !== undefined && !this.waiting) this.catchUp();
   }
 
+  /** The caller has no room for more. */
+  isWaiting(): boolean {
+    return this.waiting;
+  }
+
   private catchUp(): void {
     const { kept } = this;
     this.kept = [];

@@ -245,6 +245,35 @@ describe('a stream of an upstream that leaves its connection open', () => {
     expect(ms).toBeLessThan(5000);
   });
 
+  it('is not late with its end while its caller has no room: the rest is read once there is room', async () => {
+    const frame = (content: object): Buffer => Buffer.from(`data: ${JSON.stringify(content)}\n\n`);
+    const finish = frame({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }).toString();
+    const usage = frame({ choices: [], usage: { total_tokens: 3 } });
+    const { exchange } = await exchangeWith(
+      (socket) => {
+        saying(finish)(socket);
+        // The piece after the pause is still taken, so another one follows it.
+        setTimeout(() => socket.write(asChunk(Buffer.from(': \n\n'))), 50);
+        setTimeout(() => socket.write(asChunk(usage)), 100);
+      },
+      { stream: true },
+    );
+    const reply = await exchange.reply;
+    if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('It is no stream.');
+    const { forward, endWithin } = reply.right;
+    const chunks: object[] = [];
+    const end = await forward(
+      (passed) => {
+        chunks.push(...passed.map(({ chunk }) => chunk));
+        endWithin(200);
+        return chunks.length === 1 ? sleep(700) : undefined;
+      },
+      () => undefined,
+    );
+    expect(chunks[1]).toMatchObject({ usage: { total_tokens: 3 } });
+    expect(end.kind).toBe('done');
+  });
+
   it('may be longer than the limit of a body, also where it is compressed', async () => {
     const { value } = await streaming((socket) => {
       socket.write(chunked(`${events}content-encoding: gzip\r\n`));
