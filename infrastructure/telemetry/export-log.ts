@@ -1,3 +1,4 @@
+import { diag, DiagLogLevel } from '@opentelemetry/api';
 import { causeOf, type Log } from '../logging.ts';
 
 /** How exporters report the result of an export. */
@@ -22,12 +23,16 @@ export function loggingChanges<Items, E extends Exporter<Items>>(
   log: Log,
 ): Pick<E, 'export'> {
   let failing = false;
+  watchRejections();
   const logChange = ({ code, error }: ExportResult): void => {
-    const failed = code !== 0;
+    const rejected = rejectedItems;
+    rejectedItems = 0;
+    const failed = code !== 0 || rejected > 0;
     if (failed === failing) return;
     failing = failed;
     const about = { signal, endpoint };
-    if (failed) log.warn({ ...about, error: reasonOf(error) }, 'telemetry could not be exported');
+    const why = rejected > 0 ? `${rejected} items rejected` : reasonOf(error);
+    if (failed) log.warn({ ...about, error: why }, 'telemetry could not be exported');
     else log.info(about, 'telemetry is exported again');
   };
   return {
@@ -37,6 +42,20 @@ export function loggingChanges<Items, E extends Exporter<Items>>(
         done(result);
       }),
   };
+}
+
+/** Items that the collector rejected of an export that it accepted otherwise. The result of that export is next. */
+let rejectedItems = 0;
+
+/** The SDK reports such a partial success as a warning of its own, right before the result, which is a success. */
+function watchRejections(): void {
+  const ignored = (): void => undefined;
+  const warn = (_message: string, ...details: readonly unknown[]): void => {
+    const [, rejected] = /"rejected(?:Spans|DataPoints)":"?(\d+)/.exec(String(details[0])) ?? [];
+    rejectedItems = Number(rejected ?? 0);
+  };
+  const logger = { error: ignored, warn, info: ignored, debug: ignored, verbose: ignored };
+  diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }
 
 /** The SDK's messages for failures with neither a status nor a code. They are fixed texts, which quote nothing. */

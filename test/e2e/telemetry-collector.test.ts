@@ -180,6 +180,7 @@ describe('a collector', () => {
 
   it.each([
     ['refuses', '400'],
+    ['takes a part', '3 items rejected'],
     ['is busy', '429, 502, 503 or 504'],
     ['is silent', 'timeout'],
     ['is not there', 'ECONNREFUSED'],

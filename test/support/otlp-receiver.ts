@@ -47,9 +47,10 @@ export interface ReceivedMetric {
 }
 
 /** How a collector answers. */
-export type Mood = 'takes' | 'takes it late' | 'refuses' | 'is busy' | 'is silent';
+export type Mood = 'takes' | 'takes a part' | 'takes it late' | 'refuses' | 'is busy' | 'is silent';
 
 const lateMs = 500;
+const partial = JSON.stringify({ partialSuccess: { rejectedSpans: '3', errorMessage: 'token-0123456789' } });
 
 /**
  * A collector that decodes OTLP over HTTP in JSON. Metrics are cumulative: the last export contains
@@ -94,7 +95,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     }
     res
       .writeHead(taken ? 200 : mood === 'is busy' ? 503 : 400, { 'content-type': 'application/json' })
-      .end('{}');
+      .end(mood === 'takes a part' ? partial : '{}');
   }
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
   return {
