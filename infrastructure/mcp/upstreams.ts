@@ -13,7 +13,7 @@ import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
 import { withoutMark } from '../../domain/shared/byte-order-mark.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
-import { sharedLookup } from '../providers/shared-lookup.ts';
+import { connectOptions } from '../providers/connect-options.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 
@@ -87,7 +87,7 @@ export function mcpUpstreams(
 /** `Exchange` has one timeout for the whole exchange, so those of the pool are off. */
 const poolOf = ({ url }: McpServerConfig): Pool =>
   new Pool(new URL(url).origin, {
-    connect: { timeout: connectMs, lookup: sharedLookup() },
+    connect: connectOptions(connectMs),
     // Without HTTP/2 each message has a connection of its own: a broken one fails only that message, and no message
     // waits for the handshake of another's connection.
     allowH2: false,

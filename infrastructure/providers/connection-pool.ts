@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { buildConnector, Client, type Dispatcher } from 'undici';
 import { LiveList } from '../../domain/shared/live-list.ts';
 import type { Timeouts } from '../config/provider-config.ts';
-import { sharedLookup } from './shared-lookup.ts';
+import { connectOptions } from './connect-options.ts';
 
 /**
  * Idle connections are kept this long where the upstream does not say how long it keeps its own. uvicorn, gunicorn and
@@ -24,9 +24,9 @@ export class ConnectionPool {
   private closedSince = 0;
   private isClosed = false;
 
-  constructor({ origin }: URL, { connectMs, firstByteMs, idleMs }: Timeouts) {
+  constructor({ origin }: URL, { connectMs, firstByteMs, idleMs }: Timeouts, lookup?: LookupFunction) {
     // One connector for all clients, so that TLS sessions are resumed across connections.
-    const connect = buildConnector({ timeout: connectMs, lookup: sharedLookup(), allowH2: false });
+    const connect = buildConnector({ ...connectOptions(connectMs, lookup), allowH2: false });
     this.newClient = (opened) =>
       new Client(origin, {
         connect: (to, done) =>

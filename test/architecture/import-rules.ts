@@ -140,7 +140,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/mcp\/(?:upstreams|server-auth)\.ts$/,
     files: [
-      /^infrastructure\/(?:mcp\/|config\/mcp-config\.ts$|providers\/(?:shared-lookup|wire\/sse|auth\/(?:renewed|token-service))\.ts$)/,
+      /^infrastructure\/(?:mcp\/|config\/mcp-config\.ts$|providers\/(?:connect-options|wire\/sse|auth\/(?:renewed|token-service))\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],

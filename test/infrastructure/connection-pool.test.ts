@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { channel } from 'node:diagnostics_channel';
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ConnectionPool } from '../../infrastructure/providers/connection-pool.ts';
 import { until } from '../support/otlp-receiver.ts';
@@ -149,6 +151,21 @@ describe('connections to an upstream', () => {
     await nobody.close();
   });
 
+  it('to a name with several addresses survive a lost packet where only the first can be reached', async () => {
+    const { port, accept } = await serverThatDropsPackets();
+    const addresses = [
+      { address: '127.0.0.1', family: 4 },
+      { address: '::1', family: 6 },
+    ];
+    const several = new ConnectionPool(new URL(`http://several.example:${port}`), timeouts, (_, __, found) =>
+      found(null, addresses),
+    );
+    const { answer } = asked(several);
+    setTimeout(accept, 700);
+    expect(await answer).toBe('here');
+    await several.destroy();
+  });
+
   it('close with the pool: idle ones at once, others after their answer', async () => {
     const [under, other] = await streams(2);
     open[1]?.end();
@@ -182,6 +199,29 @@ describe('connections to an upstream', () => {
     expect(heapLeftByConnections(1500)).toBeLessThan(2_000_000);
   });
 });
+
+/** A server whose queue of new connections is full, so that their packets are dropped, until it is told to accept. */
+async function serverThatDropsPackets(): Promise<{ readonly port: number; readonly accept: () => void }> {
+  const accepts = new Int32Array(new SharedArrayBuffer(4));
+  const program = `
+    const { parentPort, workerData } = require('node:worker_threads');
+    const server = require('node:http').createServer((_, res) => res.end('here'));
+    server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port);
+      Atomics.wait(workerData, 0, 0);
+    });
+  `;
+  const thread = new Worker(program, { eval: true, workerData: accepts });
+  thread.unref();
+  const [port] = (await once(thread, 'message')) as [number];
+  const waiting = [1, 2].map(() => connect(port, '127.0.0.1').unref());
+  await Promise.all(waiting.map((socket) => once(socket, 'connect')));
+  const accept = (): void => {
+    Atomics.store(accepts, 0, 1);
+    Atomics.notify(accepts, 0);
+  };
+  return { port, accept };
+}
 
 /** Growth of the heap in bytes, after `count` concurrent answers and all their connections but one have ended. */
 function heapLeftByConnections(count: number): number {
