@@ -44,6 +44,13 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['system[] (x-anthropic-billing-header)'],
+    in: [...chatOfMessages, ...messagesBodies],
+    because:
+      'Claude Code tells its version to Anthropic’s own servers in it. Platforms refuse it, and it would keep upstreams from caching the prompt.',
+  },
+  {
+    family: 'messages',
     fields: ['speed'],
     in: chatOfMessages,
     because: 'It affects the cost and latency of an answer, not its content.',

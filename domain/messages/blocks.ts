@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, unsupportedType, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { withoutAttribution } from './attribution.ts';
 import { markOf } from './cache-marks.ts';
 
 /** Content blocks: an array of objects, each with a string `type`. */
@@ -44,7 +45,7 @@ export function systemBlocks(
   content: Json | undefined,
   path: string,
 ): Either<GatewayError, readonly JsonObject[]> {
-  if (isString(content)) return E.right(content === '' ? [] : [{ type: 'text', text: content }]);
+  if (isString(content)) return E.right(shownText(content, {}));
   const blocks = blocksOf(content, path);
   if (E.isLeft(blocks)) return blocks;
   const texts: JsonObject[] = [];
@@ -53,9 +54,14 @@ export function systemBlocks(
     if (block['type'] !== 'text') return unsupportedType(block, at);
     const text = stringOf(block, 'text', at);
     if (E.isLeft(text)) return text;
-    if (text.right !== '') texts.push({ type: 'text', text: text.right, ...markOf(block) });
+    texts.push(...shownText(text.right, markOf(block)));
   }
   return E.right(texts);
+}
+
+function shownText(given: string, mark: JsonObject): readonly JsonObject[] {
+  const text = withoutAttribution(given);
+  return text === '' ? [] : [{ type: 'text', text, ...mark }];
 }
 
 /** Text blocks as one text. */

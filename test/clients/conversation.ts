@@ -45,6 +45,12 @@ const system = 'Be brief.';
 /** The caller's key for prompt caching. */
 export const cacheKey = 'simulated-cache-key';
 
+/** The first block of Claude Code's system prompt. */
+const attribution = {
+  type: 'text' as const,
+  text: 'x-anthropic-billing-header: cc_version=2.1.329.136; cc_entrypoint=cli;',
+};
+
 /** Adds a mark if caching is on. */
 const marker =
   (caching: boolean | undefined) =>
@@ -213,7 +219,7 @@ export function messagesConversation(client: Anthropic, setting: Setting): Conve
     model,
     max_tokens: 4000,
     messages,
-    ...(caching === true ? { system: [marked({ type: 'text' as const, text: system })] } : {}),
+    ...(caching === true ? { system: [attribution, marked({ type: 'text' as const, text: system })] } : {}),
     ...(tools === true ? { tools: offered } : {}),
     ...(thinking === true ? { thinking: { type: 'enabled' as const, budget_tokens: 1024 } } : {}),
     ...(schema === true

@@ -193,6 +193,25 @@ describe('thinking blocks', () => {
   });
 });
 
+describe.each([
+  ['raw-predict', rawPredictRules],
+  ['invoke', invokeRules],
+  ['endpointb_messages', endpointbRules],
+])('the system prompt on %s', (_, rules) => {
+  const line = 'x-anthropic-billing-header: cc_version=2.1.329.136; cc_entrypoint=cli;';
+  const text = (words: string) => ({ type: 'text', text: words });
+  const own = { ...text('Be kind.'), cache_control: { type: 'ephemeral' } };
+
+  it.each<[string, unknown, unknown]>([
+    ['as a block of its own', [text(line), own], [own]],
+    ['as the first line of a block', [text(`${line}\nBe brief.`), own], [text('Be brief.'), own]],
+    ['as the first line of a text', `${line}\nBe kind.`, 'Be kind.'],
+    ['unless it is only mentioned', [text(`Remove ${line}`)], [text(`Remove ${line}`)]],
+  ])('system: the line that tells the version of Claude Code is left out, %s', (_, system, shown) => {
+    expect(sent({ ...minimal, system }, rules)['system']).toEqual(shown);
+  });
+});
+
 describe('messages of the role `system`', () => {
   const system = { role: 'system', content: 'Later.' };
   const blocks = {

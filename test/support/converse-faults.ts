@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
-import { type Fault, firstFault, objectsIn, strangerIn, wordsOf } from './platform-faults.ts';
+import { type Fault, firstFault, objectsIn, reservedFault, strangerIn, wordsOf } from './platform-faults.ts';
 
 const memberFault = (object: JsonObject, known: readonly string[], at: string): Fault => {
   const unknown = strangerIn(object, known);
@@ -9,6 +9,7 @@ const memberFault = (object: JsonObject, known: readonly string[], at: string): 
 /** The reason why the platform refuses a converse body; undefined if it accepts it. */
 export const converseFault = (body: JsonObject): Fault =>
   memberFault(body, requestMembers, '#/') ??
+  reservedFault(body['system']) ??
   inferenceFault(body['inferenceConfig']) ??
   toolsFault(body['toolConfig']) ??
   turnsFault(objectsIn(body['messages'])) ??

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject } from '../../tools/simulated-upstream/json-object.ts';
-import { type Fault, firstFault, objectsIn, strangerIn, wordsOf } from './platform-faults.ts';
+import { type Fault, firstFault, objectsIn, reservedFault, strangerIn, wordsOf } from './platform-faults.ts';
 
 /** The differences between the hosts of the messages body, as clients see them. */
 export interface MessagesHost {
@@ -105,7 +105,8 @@ const tools: Rule = ({ tools, tool_choice: choice, thinking }) => {
 const system: Rule = (body) =>
   typeof body['system'] === 'string'
     ? undefined
-    : firstFault(objectsIn(body['system']), (block, index) => blockFault(block, `system.${index}`));
+    : (reservedFault(body['system']) ??
+      firstFault(objectsIn(body['system']), (block, index) => blockFault(block, `system.${index}`)));
 
 const conversation: Rule = ({ messages }) => {
   const said = objectsIn(messages);

@@ -28,3 +28,11 @@ export const wordsOf = (value: unknown): string =>
 /** The first unknown member. */
 export const strangerIn = (object: JsonObject, known: readonly string[]): string | undefined =>
   Object.keys(object).find((name) => !known.includes(name));
+
+const reserved = 'x-anthropic-billing-header';
+
+/** The platforms keep this word for Anthropic's own clients: https://github.com/anthropics/claude-code/issues/24168 */
+export const reservedFault = (system: unknown): Fault =>
+  wordsOf(system).includes(reserved)
+    ? `${reserved} is a reserved keyword and may not be used in the system prompt.`
+    : undefined;

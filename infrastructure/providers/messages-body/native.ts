@@ -13,6 +13,7 @@ import {
   without,
 } from '../../../domain/shared/json.ts';
 import { unavailableField } from '../../../domain/shared/field-errors.ts';
+import { withoutAttribution } from '../../../domain/messages/attribution.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
 import { outputFormat } from '../../../domain/messages/messages-request.ts';
 import { withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
@@ -41,13 +42,27 @@ export function fromMessagesBody(
   const messages = nativeMessages(body['messages'], rules, boundedToolId(digest));
   if (E.isLeft(messages)) return messages;
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
-  const bounded = withFormatInPlace({ ...known, messages: messages.right });
+  const bounded = withFormatInPlace(withShownSystem({ ...known, messages: messages.right }));
   const placed = takesSystemTurns(call.route.upstreamModel)
     ? E.right(bounded)
     : withSystemInFront(withPlainSystemTurns(bounded));
   if (E.isLeft(placed)) return placed;
   const spoken = withKnownTools(withPlatformMarks(placed.right), rules);
   return outboundBody(spoken, call, rules);
+}
+
+/** The system prompt without what only Anthropic's own servers take. */
+function withShownSystem(body: JsonObject): JsonObject {
+  const { system } = body;
+  if (isString(system)) return { ...body, system: withoutAttribution(system) };
+  return isArray(system) ? { ...body, system: system.flatMap(shownBlock) } : body;
+}
+
+function shownBlock(block: Json): readonly Json[] {
+  if (!isObject(block) || !isString(block['text'])) return [block];
+  const text = withoutAttribution(block['text']);
+  if (text === block['text']) return [block];
+  return text === '' ? [] : [{ ...block, text }];
 }
 
 /** Removes members of tools that the upstream rejects and that do not change the answer. */

@@ -100,6 +100,10 @@ const nested: readonly Scene[] = [
     given: { messages: [user], system: [{ type: 'text', text: 'Be brief.' }] },
     fields: {
       'system[0].text': mark('system'),
+      'system[1] (x-anthropic-billing-header)': {
+        type: 'text',
+        text: 'x-anthropic-billing-header: cc_version=2.1.329.136; cc_entrypoint=cli;',
+      },
       'system[0].cache_control': cached,
       'system[0].citations': [cited],
     },
