@@ -21,9 +21,9 @@ export function chatMessages(message: JsonObject, path: string, marks: Marks): C
 }
 
 /**
- * Consecutive assistant turns are one turn of the messages API. Chat upstreams refuse a call that is not directly
+ * Consecutive turns of one role are one turn of the messages API. Chat upstreams refuse a call that is not directly
  * followed by its result, so everything that the assistant then says and calls is merged into the message with the
- * first calls.
+ * first calls, and all results come before whatever else the user says until the assistant's next turn (rule 33.36).
  */
 export function withCallsTogether(messages: readonly JsonObject[]): readonly JsonObject[] {
   const turns: JsonObject[][] = [];
@@ -32,7 +32,21 @@ export function withCallsTogether(messages: readonly JsonObject[]): readonly Jso
     if (turn.some(hasCalls) && message['role'] === 'assistant') turn.push(message);
     else turns.push([message]);
   }
-  return turns.map(oneMessage);
+  return withResultsFirst(turns.map(oneMessage));
+}
+
+function withResultsFirst(messages: readonly JsonObject[]): readonly JsonObject[] {
+  const ordered: JsonObject[] = [];
+  let behind: JsonObject[] | undefined;
+  for (const message of messages) {
+    if (message['role'] === 'assistant') {
+      for (const other of behind ?? []) ordered.push(other);
+      behind = hasCalls(message) ? [] : undefined;
+    }
+    const isAnswer = behind === undefined || message['role'] === 'assistant' || message['role'] === 'tool';
+    (isAnswer ? ordered : (behind ?? ordered)).push(message);
+  }
+  return [...ordered, ...(behind ?? [])];
 }
 
 const hasCalls = ({ role, tool_calls }: JsonObject): boolean => role === 'assistant' && !isAbsent(tool_calls);

@@ -120,6 +120,35 @@ describe('consecutive assistant messages with calls become one, since chat requi
     expect(chatMessages([...hello, ...turns, results])).toEqual([...hello, message, ...answers]);
   });
 
+  it.each<[string, readonly object[], readonly object[], string | readonly object[]]>([
+    ['a text', [], [text('Wait.')], 'Wait.'],
+    [
+      'an image of a result',
+      [{ type: 'image', source: png }],
+      [],
+      [text('From the result of the tool call a:'), pngPart],
+    ],
+  ])('results in several user messages come before %s between them', (_, shown, more, content) => {
+    const resultOf = (id: string, ...blocks: readonly object[]) => ({
+      type: 'tool_result',
+      tool_use_id: id,
+      content: [text('x'), ...blocks],
+    });
+    const turns = [
+      said(use('a'), use('b')),
+      { role: 'user', content: [resultOf('a', ...shown), ...more] },
+      { role: 'user', content: [resultOf('b')] },
+      { role: 'assistant', content: 'Well.' },
+    ];
+    expect(chatMessages([...hello, ...turns])).toEqual([
+      ...hello,
+      { role: 'assistant', content: null, tool_calls: [call('a'), call('b')] },
+      ...answers,
+      { role: 'user', content },
+      { role: 'assistant', content: 'Well.' },
+    ]);
+  });
+
   it('text before the calls stays a separate message, as do turns that a user message separates', () => {
     const turns = [said(text('One.')), said(use('a'), use('b')), results, said(text('Two.'))];
     expect(chatMessages([...hello, ...turns])).toEqual([
