@@ -228,19 +228,11 @@ describe('reasoning fields', () => {
 
 describe('caller betas', () => {
   it('are sent in the body of invoke and raw-predict, if the upstream knows them', () => {
-    const betas = [
-      'context-1m-2025-08-07',
-      'claude-code-20250219',
-      'fast-mode-2026-02-01',
-      'advanced-tool-use-2025-11-20',
-    ];
+    const betas = ['context-1m-2025-08-07', 'claude-code-20250219', 'fast-mode-2026-02-01'];
     for (const rules of [rawPredictRules, invokeRules])
-      expect(sent(minimal, rules, { betas })['anthropic_beta']).toEqual([
-        'context-1m-2025-08-07',
-        'tool-search-tool-2025-10-19',
-      ]);
+      expect(sent(minimal, rules, { betas })['anthropic_beta']).toEqual(['context-1m-2025-08-07']);
     expect(outbound(minimal, endpointbRules, { betas })).toMatchObject({
-      right: { betas: ['context-1m-2025-08-07', 'claude-code-20250219', 'tool-search-tool-2025-10-19'] },
+      right: { betas: ['context-1m-2025-08-07', 'claude-code-20250219'] },
     });
     expect(sent(minimal, endpointbRules, { betas })).toEqual(sent(minimal, endpointbRules));
   });

@@ -5,7 +5,7 @@ import { fieldError } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, isAbsent, type Json, type JsonObject, isTexts } from '../../../domain/shared/json.ts';
 import { withReasoning } from './reasoning.ts';
-import type { BodyRules } from './rules.ts';
+import { type BodyRules, isIdleBeta } from './rules.ts';
 
 /** The parts of a call from which its body is written. */
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
@@ -39,7 +39,9 @@ export function outboundBody(
   if (E.isLeft(own)) return own;
   const reasoned = withReasoning(body, route, rules.platform);
   if (E.isLeft(reasoned)) return reasoned;
-  const allowed = betas.flatMap((beta) => rules.betas.allowed.get(beta) ?? []);
+  const allowed = betas
+    .flatMap((beta) => rules.betas.allowed.get(beta) ?? [])
+    .filter((beta) => !isIdleBeta(beta, body));
   const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
   const { notes } = reasoned.right;
   const written: JsonObject = {

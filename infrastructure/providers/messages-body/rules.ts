@@ -2,6 +2,7 @@ import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
 import type { UpstreamBody } from '../../../domain/compatibility/upstream-bodies.ts';
 import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
+import { isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The differences between upstreams that speak the messages body. */
 export interface BodyRules {
@@ -33,14 +34,27 @@ export interface BodyRules {
   readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
 }
 
+const toolSearch = 'tool-search-tool-2025-10-19';
+
 /** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
   new Map([
     ...values.map((value) => [value, value] as const),
     // https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
-    ['advanced-tool-use-2025-11-20', 'tool-search-tool-2025-10-19'],
-    ['tool-search-tool-2025-10-19', 'tool-search-tool-2025-10-19'],
+    ['advanced-tool-use-2025-11-20', toolSearch],
+    [toolSearch, toolSearch],
   ]);
+
+/**
+ * Whether a body can do without a beta of the caller's. Claude Code asks every model for tool search, also with a
+ * version from before it and without any tool to search for, and platform B rejects a beta that its model does not have.
+ */
+export const isIdleBeta = (beta: string, { tools }: JsonObject): boolean =>
+  beta === toolSearch &&
+  !objectsOf(tools).some(
+    ({ type, defer_loading: deferred }) =>
+      deferred === true || (isString(type) && type.startsWith('tool_search_tool')),
+  );
 
 /** https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai and the pages of each feature. */
 const platformABetas = betaTable(
