@@ -413,6 +413,22 @@ describe('manual thinking in a tool loop', () => {
     expect(E.isRight(whole) && whole.right).not.toHaveProperty('notes');
     expect(sent(loop(signed, use), rules)).toMatchObject({ thinking: { type: 'enabled' } });
   });
+
+  it.each<[string, readonly object[], object | undefined]>([
+    ['alone', [{ type: 'clear_thinking_20251015', keep: 'all' }], undefined],
+    [
+      'beside others',
+      [{ type: 'clear_thinking_20251015', keep: 'all' }, { type: 'clear_tool_uses_20250919' }],
+      { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    ],
+  ])(
+    'edits of thinking are omitted with it, because the upstream rejects them without it: %s',
+    (_, edits, left) => {
+      const managed = { context_management: { edits } };
+      expect(sent({ ...loop(use), ...managed }, invokeRules)['context_management']).toEqual(left);
+      expect(sent({ ...loop(signed, use), ...managed }, invokeRules)).toMatchObject(managed);
+    },
+  );
 });
 
 describe('a profile whose id does not show its tier', () => {

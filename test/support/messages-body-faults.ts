@@ -67,8 +67,14 @@ const streaming: Rule = ({ stream }, host) =>
 
 const betas: Rule = (body, host) => {
   if (!host.betas.every((beta) => knownBetas.has(beta))) return 'invalid beta flag';
-  const managed = host.betas.includes('context-management-2025-06-27');
-  return body['context_management'] === undefined || managed ? undefined : extra('context_management');
+  const { context_management: management, thinking } = body;
+  if (management === undefined) return undefined;
+  if (!host.betas.includes('context-management-2025-06-27')) return extra('context_management');
+  const thinks = isJsonObject(thinking) && thinking['type'] !== 'disabled';
+  // https://github.com/can1357/oh-my-pi/pull/2143
+  return thinks || !wordsOf(management).includes('clear_thinking_20251015')
+    ? undefined
+    : '`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive';
 };
 
 const limits: Rule = ({ max_tokens: limit, thinking, temperature }) => {

@@ -1,6 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { deepMerge, type JsonObject, objectsOf, without } from '../../../domain/shared/json.ts';
+import {
+  deepMerge,
+  isArray,
+  isObject,
+  isString,
+  type JsonObject,
+  objectsOf,
+  without,
+} from '../../../domain/shared/json.ts';
 import { chatReasoningFields, readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import { messagesTier } from '../../../domain/reasoning/route-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
@@ -35,7 +43,7 @@ export function withReasoning(
   if (E.isLeft(omitted)) return omitted;
   const { thinking, effort, betas } = plan.right;
   const leftOut = thinking?.type === 'enabled' && isLoopWithoutThinking(objectsOf(body['messages']));
-  const kept = without(body, ...chatReasoningFields, ...omitted.right, ...(leftOut ? ['thinking'] : []));
+  const kept = without(leftOut ? withoutThinking(body) : body, ...chatReasoningFields, ...omitted.right);
   const planned: JsonObject = {
     ...(thinking !== undefined && !leftOut && { thinking: { ...thinking } }),
     ...(effort !== undefined && { output_config: { effort } }),
@@ -46,3 +54,16 @@ export function withReasoning(
     ...(leftOut ? { notes: thinkingLeftOut } : {}),
   });
 }
+
+/** The body without thinking and without edits of it, which the upstream rejects where there is no thinking. */
+function withoutThinking(body: JsonObject): JsonObject {
+  const { context_management: management } = body;
+  const unthinking = without(body, 'thinking');
+  if (!isObject(management) || !isArray(management['edits'])) return unthinking;
+  const edits = management['edits'].filter((edit) => !isObject(edit) || !isThinkingEdit(edit));
+  return edits.length === 0
+    ? without(unthinking, 'context_management')
+    : { ...unthinking, context_management: { ...management, edits } };
+}
+
+const isThinkingEdit = ({ type }: JsonObject): boolean => isString(type) && type.startsWith('clear_thinking');
