@@ -5,6 +5,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
+import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
@@ -14,6 +15,7 @@ export interface Compat {
   readonly maxTokensField: (typeof maxTokensFields)[number];
   readonly developerRole: (typeof developerRoles)[number];
   readonly systemMessages: (typeof systemMessagesRules)[number];
+  readonly userAfterResults: (typeof userAfterResultsRules)[number];
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
@@ -25,6 +27,7 @@ export interface Compat {
 const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
 const developerRoles = ['developer', 'system'] as const;
 const systemMessagesRules = ['preserve', 'leading'] as const;
+const userAfterResultsRules = ['preserve', 'bridge'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
@@ -33,6 +36,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   maxTokensField: wordOf(maxTokensFields, compat['max_tokens_field']),
   developerRole: wordOf(developerRoles, compat['developer_role']),
   systemMessages: wordOf(systemMessagesRules, compat['system_messages']),
+  userAfterResults: wordOf(userAfterResultsRules, compat['user_after_results']),
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
@@ -63,15 +67,18 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
 
 /**
  * `developer_role: system` changes the role of outbound developer messages to `system`, and nothing else in them.
- * `system_messages: leading` merges all system messages into one at the front.
+ * `system_messages: leading` merges all system messages into one at the front, and then `user_after_results: bridge`
+ * separates the user from the results of tools.
  */
-const rewriteMessages: Transform = ({ developerRole, systemMessages }, { value, exact }) => {
+const rewriteMessages: Transform = (compat, { value, exact }) => {
   const { messages } = value;
-  const renames = developerRole === 'system' && objectsOf(messages).some(isFromDeveloper);
-  const gathers = systemMessages === 'leading' && isScattered(messages);
-  if (!renames && !gathers) return noChanges;
+  const renames = compat.developerRole === 'system' && objectsOf(messages).some(isFromDeveloper);
+  const gathers = compat.systemMessages === 'leading' && isScattered(messages);
+  const bridges = compat.userAfterResults === 'bridge' && hasUserAfterResults(messages);
+  if (!renames && !gathers && !bridges) return noChanges;
   const renamed = renames ? withDeveloperRole(exact('messages')) : exact('messages');
-  return changesOf(['messages', gathers ? withLeadingSystem(renamed) : renamed]);
+  const gathered = gathers ? withLeadingSystem(renamed) : renamed;
+  return changesOf(['messages', bridges ? withBridges(gathered) : gathered]);
 };
 
 const withDeveloperRole = (messages: Json | undefined): Json | undefined =>

@@ -22,6 +22,11 @@ const compatCodec = object({
     'preserve',
     'leading merges system messages into one at the start, for templates that accept them nowhere else.',
   ),
+  user_after_results: withDefault(
+    choice(['preserve', 'bridge']),
+    'preserve',
+    'bridge adds an assistant message between results of tools and a user message, for upstreams that refuse these two in a row.',
+  ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),
     'passthrough',

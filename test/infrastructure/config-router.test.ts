@@ -192,6 +192,7 @@ describe('compat', () => {
         reasoning_effort: 'passthrough',
         supports_stream_usage: false,
         system_messages: 'preserve',
+        user_after_results: 'preserve',
         empty_tools: 'preserve',
         cache_control: false,
       },
