@@ -128,6 +128,18 @@ describe('tokens are counted by the upstream that would serve the message', () =
     });
   });
 
+  it('platform A, models of the messages family: without the betas that its count rejects', async () => {
+    const deferred = { tools: [...tools, { ...tools[0], name: 'find', defer_loading: true }] };
+    const betas = ['advanced-tool-use-2025-11-20', 'web-search-2025-03-05'];
+    const asked = (...more: readonly string[]): Asked => ({
+      body: deferred,
+      headers: { 'anthropic-beta': [...betas, ...more].join() },
+    });
+    const known = await count('claude-a', { input_tokens: 41 }, asked('context-1m-2025-08-07'));
+    expect(body(known)).toMatchObject({ ...deferred, anthropic_beta: ['context-1m-2025-08-07'] });
+    expect(body(await count('claude-a', { input_tokens: 41 }, asked()))).not.toHaveProperty('anthropic_beta');
+  });
+
   it('platform A, Google-published models', async () => {
     const answer = await count('gemini', { totalTokens: 42, totalBillableCharacters: 9 });
     expectCounted(answer, 42);

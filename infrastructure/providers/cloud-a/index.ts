@@ -1,7 +1,7 @@
 import { type Capabilities, noCapabilities, permissive } from '../../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, FamilySupport } from '../../../domain/routing/model.ts';
 import { embeddingModel } from '../../../domain/embeddings/embedding-models.ts';
-import { isString } from '../../../domain/shared/json.ts';
+import { isArray, isString, type JsonObject, without } from '../../../domain/shared/json.ts';
 import type { CloudAProvider } from '../../config/provider-config.ts';
 import { googleAccessTokens } from '../auth/google-tokens.ts';
 import type {
@@ -51,6 +51,16 @@ const embedding: ModelKind = {
   dialects: (platform, context) => ({ embeddings: textEmbeddings(platform, context) }),
 };
 
+/** Betas that the count rejects, though its models take them: https://github.com/BerriAI/litellm/pull/39597 */
+const uncounted: ReadonlySet<unknown> = new Set(['tool-search-tool-2025-10-19', 'web-search-2025-03-05']);
+
+function withCountedBetas(body: JsonObject): JsonObject {
+  const { anthropic_beta: betas } = body;
+  if (!isArray(betas)) return body;
+  const counted = betas.filter((beta) => !uncounted.has(beta));
+  return counted.length === 0 ? without(body, 'anthropic_beta') : { ...body, anthropic_beta: counted };
+}
+
 /** Models of the messages family: chat completions and messages; image and document blocks are unsupported. */
 const messagesBody: ModelKind = {
   name: 'A messages model',
@@ -65,7 +75,10 @@ const messagesBody: ModelKind = {
         counts: {
           // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens
           path: () => `${basePath}/publishers/anthropic/models/count-tokens:rawPredict`,
-          request: (body, { route }) => ({ ...body, model: publishedBy('anthropic', route) }),
+          request: (body, { route }) => ({
+            ...withCountedBetas(body),
+            model: publishedBy('anthropic', route),
+          }),
           field: 'input_tokens',
         },
         path: ({ route, stream }) =>
