@@ -127,7 +127,7 @@ describe('controls that only chat has', () => {
   });
 
   it('platform A: a JSON schema becomes `output_config.format`, and is refused beside another one or on endpointb', () => {
-    const schema = { type: 'object', properties: {} };
+    const schema = { type: 'object', properties: {}, additionalProperties: false };
     const response_format = { type: 'json_schema', json_schema: { name: 'a', strict: true, schema } };
     expect(sent({ ...minimal, response_format, output_config: { effort: 'low' } })['output_config']).toEqual({
       effort: 'low',

@@ -14,7 +14,7 @@ describe('tools', () => {
     function: {
       name: 'weather',
       description: 'Tells it.',
-      strict: true,
+      strict: false,
       ...(parameters === undefined ? {} : { parameters }),
     },
   });
@@ -31,7 +31,7 @@ describe('tools', () => {
     ['null', null, { type: 'object', properties: {} }],
   ])('function tools become custom tools with `input_schema`: %s', (_, parameters, input_schema) => {
     expect(sent({ ...minimal, tools: [tool(parameters)] })['tools']).toEqual([
-      { type: 'custom', name: 'weather', description: 'Tells it.', input_schema, strict: true },
+      { type: 'custom', name: 'weather', description: 'Tells it.', input_schema, strict: false },
     ]);
   });
 

@@ -5,6 +5,7 @@ import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../..
 import { choiceOfNoTool, fieldError } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { enforcedSchema } from '../messages-body/enforced-schema.ts';
 import type { ImpliedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
 
@@ -95,13 +96,14 @@ function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Eith
   const name = toolName(offered.right.name, `${path}.function.name`);
   if (E.isLeft(name)) return name;
   const { description, strict } = members;
+  const schema = objectSchema(parameters ?? {});
   return E.right({
     name: name.right,
     mark: { ...markOf(members), ...markOf(tool) },
     spec: {
       name: name.right,
       ...(isString(description) && description !== '' ? { description } : {}),
-      inputSchema: { json: objectSchema(parameters ?? {}) },
+      inputSchema: { json: supportsStrict && strict === true ? enforcedSchema(schema) : schema },
       ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
     },
   });

@@ -21,6 +21,7 @@ import {
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { enforcedSchema } from './enforced-schema.ts';
 import type { BodyCall } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
 
@@ -124,7 +125,10 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   return E.right({
     output_config: {
       ...membersOf(config),
-      format: { type: 'json_schema', schema: describedSchema(asked['schema'], asked['description']) },
+      format: {
+        type: 'json_schema',
+        schema: enforcedSchema(describedSchema(asked['schema'], asked['description'])),
+      },
     },
   });
 }

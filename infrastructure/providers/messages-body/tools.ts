@@ -13,6 +13,7 @@ import {
 import { choiceOfNoTool, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { enforcedSchema } from './enforced-schema.ts';
 
 /** Members of the messages body. */
 type Members = Either<GatewayError, JsonObject>;
@@ -59,11 +60,12 @@ function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Me
   if (E.isLeft(offered)) return offered;
   const { name, members, parameters } = offered.right;
   const { description, strict } = members;
+  const schema = inputSchema(parameters ?? {});
   return E.right({
     type: 'custom',
     name,
     ...(isString(description) ? { description } : {}),
-    input_schema: inputSchema(parameters ?? {}),
+    input_schema: supportsStrict && strict === true ? enforcedSchema(schema) : schema,
     ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
     ...markOf(members),
     ...markOf(tool),

@@ -1,0 +1,68 @@
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  numberOf,
+} from '../../../domain/shared/json.ts';
+
+/**
+ * The schema of an answer or of a `strict` tool, which the upstream enforces. It rejects limits that it cannot enforce,
+ * and objects that do not rule out other properties. Limits are told to the model in the description instead, as the
+ * official SDKs of the messages API do (rule 17.40).
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
+ */
+export function enforcedSchema(schema: JsonObject): JsonObject {
+  const members = Object.entries(schema);
+  const limits = members.filter(([key, value]) => isUnenforced(key, value));
+  const kept = members.filter(([key, value]) => !isUnenforced(key, value));
+  return {
+    ...Object.fromEntries(kept.map(([key, value]) => [key, within(key, value)])),
+    ...closed(schema),
+    ...described(schema, limits),
+  };
+}
+
+type Member = readonly [key: string, value: Json | undefined];
+
+const unenforced: ReadonlySet<string> = new Set([
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'uniqueItems',
+  'minProperties',
+  'maxProperties',
+]);
+
+/** A list may have to be non-empty, but not any longer than that. */
+const isUnenforced = (key: string, value: Json | undefined): boolean =>
+  unenforced.has(key) || (key === 'minItems' && (numberOf(value) ?? 0) > 1);
+
+const schemasByName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
+const schemas: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf']);
+
+function within(key: string, value: Json | undefined): Json | undefined {
+  if (schemasByName.has(key) && isObject(value))
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, ifObject(each)]));
+  if (!schemas.has(key)) return value;
+  return isArray(value) ? value.map((each) => ifObject(each) ?? null) : ifObject(value);
+}
+
+const ifObject = (value: Json | undefined): Json | undefined =>
+  isObject(value) ? enforcedSchema(value) : value;
+
+const closed = ({ properties, additionalProperties }: JsonObject): JsonObject =>
+  isObject(properties) && isAbsent(additionalProperties) ? { additionalProperties: false } : {};
+
+function described({ description }: JsonObject, limits: readonly Member[]): JsonObject {
+  if (limits.length === 0) return {};
+  const told = `{${limits.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}}`;
+  return { description: isString(description) && description !== '' ? `${description}\n\n${told}` : told };
+}
