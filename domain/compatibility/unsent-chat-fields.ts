@@ -90,6 +90,12 @@ export const unsentChatFields: readonly UnsentFields[] = [
   {
     family: 'chat_completions',
     fields: ['tools[].function.strict'],
+    in: ['raw_predict'],
+    because: 'Models before 4.5 do not support it, nor do routes without `json_schema`.',
+  },
+  {
+    family: 'chat_completions',
+    fields: ['tools[].function.strict'],
     in: ['generate_content'],
     because: 'The platform has no such field; the schema is sent in full.',
   },

@@ -7,8 +7,11 @@ export const modelTiers = ['latest', 'previous', 'preview', 'one_older', 'older'
 export type ModelTier = (typeof modelTiers)[number];
 
 /** A family and a version as read from an id: `opus` and 4.7. */
-interface ModelName {
+interface ModelName extends Version {
   readonly family: string;
+}
+
+interface Version {
   readonly major: number;
   readonly minor: number;
 }
@@ -92,9 +95,18 @@ export function takesSystemTurns(upstreamModel: string): boolean {
   return model !== undefined && isNewer(model, firstLatest);
 }
 
-const isSameVersion = (a: ModelName, b: ModelName): boolean => a.major === b.major && a.minor === b.minor;
+/** The first models that take strict tools, of any family. */
+const firstStrict = { major: 4, minor: 5 };
 
-const isNewer = (a: ModelName, b: ModelName): boolean =>
+/** Whether a model takes strict tools. Older ones refuse the field (rule 17.41). */
+export function takesStrictTools(upstreamModel: string): boolean {
+  const model = nameIn(upstreamModel.toLowerCase());
+  return model !== undefined && !isNewer(firstStrict, model);
+}
+
+const isSameVersion = (a: Version, b: Version): boolean => a.major === b.major && a.minor === b.minor;
+
+const isNewer = (a: Version, b: Version): boolean =>
   a.major > b.major || (a.major === b.major && a.minor > b.minor);
 
 /** Each part of a version has one or two digits: a longer number is a date. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
 import { fromChatBody } from '../../infrastructure/providers/messages-body/request.ts';
@@ -33,7 +34,12 @@ const call = (body: object) => ({
   body: JSON.stringify(body),
   stream: false,
   betas: [],
-  route: { compatibility: {}, upstreamModel: 'anthropic.claude-opus-4-6-v1', extraBody: {} },
+  route: {
+    compatibility: {},
+    upstreamModel: 'anthropic.claude-opus-4-6-v1',
+    capabilities: permissive,
+    extraBody: {},
+  },
 });
 
 const chat = (...ids: readonly string[]): readonly unknown[] =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { bundledOutputLimits } from '../../infrastructure/pricing/output-limits.ts';
 import type { BodyCall } from '../../infrastructure/providers/messages-body/outbound-body.ts';
@@ -22,7 +23,13 @@ const outbound = (over: object, rules: BodyRules, route: Partial<BodyCall['route
       stream: false,
       betas: [],
       // A model tier that accepts manual thinking budgets.
-      route: { upstreamModel: 'anthropic/claude-sonnet-4-6', compatibility: {}, extraBody: {}, ...route },
+      route: {
+        upstreamModel: 'anthropic/claude-sonnet-4-6',
+        compatibility: {},
+        capabilities: permissive,
+        extraBody: {},
+        ...route,
+      },
     },
     rules,
     textDigest,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
@@ -12,7 +13,7 @@ const marked = (words: string, cache_control: JsonObject = mark) => ({ ...text(w
 describe('cache marks of a messages caller on platforms that refuse unknown fields', () => {
   describe.each(styles)('%s', (_, rules) => {
     const sent = (body: JsonObject, upstreamModel = 'anthropic.claude-sonnet-4-5'): JsonObject => {
-      const route = { upstreamModel, compatibility: {}, extraBody: {} };
+      const route = { upstreamModel, compatibility: {}, capabilities: permissive, extraBody: {} };
       const call = { body: JSON.stringify({ max_tokens: 9, ...body }), stream: false, betas: [], route };
       const written = fromMessagesBody(call, rules, textDigest);
       if (E.isLeft(written)) throw new Error(written.left.message);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
 import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
@@ -34,6 +35,7 @@ const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}
       route: {
         upstreamModel: sending.upstreamModel ?? 'anthropic.claude-opus-4-6-v1',
         compatibility: sending.compatibility ?? {},
+        capabilities: permissive,
         extraBody: sending.extraBody ?? {},
       },
     },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import {
   type BodyRules,
@@ -38,6 +39,8 @@ describe('tools', () => {
   it.each<[string, BodyRules, string, boolean]>([
     ['platform A', rawPredictRules, 'anthropic/claude-opus-4-7', true],
     ['platform A', rawPredictRules, 'anthropic/claude-sonnet-4-5', true],
+    ['platform A', rawPredictRules, 'anthropic/claude-sonnet-4@20250514', false],
+    ['platform A', rawPredictRules, 'anthropic/claude-3-7-sonnet@20250219', false],
     ['invoke', invokeRules, 'us.anthropic.claude-sonnet-4-5', true],
     ['invoke', invokeRules, 'us.anthropic.claude-opus-4-7', false],
     ['endpointb_messages', endpointbRules, 'anthropic.claude-opus-4-7', false],
@@ -50,6 +53,14 @@ describe('tools', () => {
     const plain = { type: 'function', function: { name: 'f' } };
     const [out] = sent({ ...minimal, tools: [plain] }, rules, { upstreamModel })['tools'] as JsonObject[];
     expect(out).not.toHaveProperty('strict');
+  });
+
+  it('`strict` is not sent to platform A on a route without `json_schema`', () => {
+    const capabilities = { ...permissive, json_schema: false };
+    const tools = [{ type: 'function', function: { name: 'f', strict: true } }];
+    expect(sent({ ...minimal, tools }, rawPredictRules, { capabilities })['tools']).toEqual([
+      { type: 'custom', name: 'f', input_schema: { type: 'object', properties: {} } },
+    ]);
   });
 
   it('`strict` follows the `model_tier` of the route for an opaque model id', () => {

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { type Capabilities, permissive } from '../../domain/routing/capabilities.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { fromChatBody } from '../../infrastructure/providers/messages-body/request.ts';
@@ -19,6 +20,7 @@ interface Sending {
   readonly stream?: boolean;
   readonly betas?: readonly string[];
   readonly compatibility?: Compatibility;
+  readonly capabilities?: Capabilities;
 }
 
 export const outbound = (body: object | string, rules: BodyRules, sending: Sending = {}) =>
@@ -30,6 +32,7 @@ export const outbound = (body: object | string, rules: BodyRules, sending: Sendi
       route: {
         upstreamModel: sending.upstreamModel ?? 'anthropic/claude-opus-4-6',
         compatibility: sending.compatibility ?? {},
+        capabilities: sending.capabilities ?? permissive,
         extraBody: sending.extraBody ?? {},
       },
     },

@@ -12,6 +12,7 @@ import {
 import { markOf } from '../../domain/messages/cache-marks.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
+import { permissive } from '../../domain/routing/capabilities.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import { parseDocument } from '../../domain/shared/json-document.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
@@ -55,7 +56,12 @@ const marked = {
 
 describe('cache marks, chat to messages bodies', () => {
   const sent = (body: object, rules = rawPredictRules): JsonObject => {
-    const route = { upstreamModel: 'anthropic/claude-opus-4-6', compatibility: {}, extraBody: {} };
+    const route = {
+      upstreamModel: 'anthropic/claude-opus-4-6',
+      compatibility: {},
+      capabilities: permissive,
+      extraBody: {},
+    };
     const result = fromChatBody(
       { body: JSON.stringify(body), stream: false, betas: [], route },
       rules,

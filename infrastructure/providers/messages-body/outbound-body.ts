@@ -11,7 +11,7 @@ import { type BodyRules, isIdleBeta } from './rules.ts';
 export type BodyCall = Pick<UpstreamCall, 'body' | 'stream' | 'betas'> & {
   readonly route: Pick<
     UpstreamCall['route'],
-    'upstreamModel' | 'compatibility' | 'extraBody' | 'defaultMaxTokens' | 'outputLimit'
+    'upstreamModel' | 'compatibility' | 'capabilities' | 'extraBody' | 'defaultMaxTokens' | 'outputLimit'
   >;
 };
 

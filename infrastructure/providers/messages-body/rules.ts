@@ -1,7 +1,9 @@
 import { unsentIn } from '../../../domain/compatibility/unsent-fields.ts';
 import type { UpstreamBody } from '../../../domain/compatibility/upstream-bodies.ts';
+import { takesStrictTools } from '../../../domain/reasoning/model-tier.ts';
 import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
+import type { Route } from '../../../domain/routing/model.ts';
 import { isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The differences between upstreams that speak the messages body. */
@@ -21,7 +23,7 @@ export interface BodyRules {
   /** Whether `response_format` with a schema becomes `output_config.format`. Otherwise it is rejected. */
   readonly takesSchemas: boolean;
   /** Whether a model takes `strict` on tools. */
-  readonly supportsStrict: (route: TieredRoute) => boolean;
+  readonly supportsStrict: (route: StrictRoute) => boolean;
   /** Members that are copied from a chat body. */
   readonly copied: readonly string[];
   /** Members of a messages body that this upstream does not know, and that do not change the answer. */
@@ -102,8 +104,16 @@ const unsentOfTools = (body: UpstreamBody): readonly string[] =>
 /** Native members that chat has no equivalent of. */
 const nativeMembers = ['context_management', 'container'] as const;
 
-/** Platform A documents `strict` for the messages body in general, whatever the model. */
-const always = (): boolean => true;
+/** The fields of a route that decide whether its tools may be strict. */
+type StrictRoute = TieredRoute & Pick<Route, 'capabilities'>;
+
+/**
+ * Platform A rejects `strict` in projects that are not allowed to use structured outputs, which is its default; their
+ * routes have no `json_schema` either (rule 17.41).
+ * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/structured_outputs
+ */
+const withSchemas = ({ upstreamModel, capabilities }: StrictRoute): boolean =>
+  capabilities.json_schema && takesStrictTools(upstreamModel);
 
 /** Platform B: latest-generation models omit the unsupported strict field, whatever API they are called by. */
 const unlessLatest = (route: TieredRoute): boolean => messagesTier(route) !== 'latest';
@@ -117,7 +127,7 @@ export const rawPredictRules: BodyRules = {
   rejected: [],
   needsLimit: false,
   takesSchemas: true,
-  supportsStrict: always,
+  supportsStrict: withSchemas,
   copied: nativeMembers,
   dropped: unsentIn('raw_predict', 'messages'),
   droppedOfTools: unsentOfTools('raw_predict'),

@@ -4,6 +4,7 @@ import {
   type ModelTier,
   modelTier,
   modelTiers,
+  takesStrictTools,
   takesSystemTurns,
 } from '../../../domain/reasoning/model-tier.ts';
 
@@ -138,5 +139,20 @@ describe('messages of the role `system` inside a conversation', () => {
     ['an-opaque-profile', false],
   ])('%s accepts them: %p', (id, expected) => {
     expect(takesSystemTurns(id)).toBe(expected);
+  });
+});
+
+describe('strict tools', () => {
+  it.each([
+    ['claude-haiku-4-5@20251001', true],
+    ['anthropic/claude-opus-4-5', true],
+    ['claude-opus-4-10', true],
+    ['claude-fable-5-1', true],
+    ['claude-opus-4-1@20250805', false],
+    ['claude-sonnet-4@20250514', false],
+    ['claude-3-7-sonnet', false],
+    ['an-opaque-profile', false],
+  ])('%s takes them: %p', (id, expected) => {
+    expect(takesStrictTools(id)).toBe(expected);
   });
 });

@@ -26,6 +26,7 @@ const bodies: Readonly<Record<string, UpstreamBody>> = {
   'cloud_a_platform google, of budgets': 'generate_content',
   'cloud_a_platform anthropic': 'raw_predict',
   'cloud_a_platform anthropic, latest': 'raw_predict',
+  'cloud_a_platform anthropic, before 4.5': 'raw_predict',
   'cloud_a_platform embeddings': 'text_embeddings',
   'cloud_a_platform embeddings, embedContent': 'text_embeddings',
   runtime_unified: 'converse',
@@ -54,6 +55,11 @@ function ofPlatformB(name: string, upstreamModel: string): SpokenRoute {
 const more: readonly SpokenRoute[] = [
   spokenRoute('cloud_a_platform google, of budgets', 'cloud_a_platform', 'google/gemini-2.5-flash'),
   spokenRoute('cloud_a_platform anthropic, latest', 'cloud_a_platform', `anthropic/${latest}`),
+  spokenRoute(
+    'cloud_a_platform anthropic, before 4.5',
+    'cloud_a_platform',
+    'anthropic/claude-sonnet-4@20250514',
+  ),
   spokenRoute('cloud_a_platform embeddings, embedContent', 'cloud_a_platform', 'google/gemini-embedding-2'),
   ofPlatformB('runtime_unified, latest', `anthropic.${latest}`),
   ofPlatformB('runtime_unified, gpt-oss', 'openai.gpt-oss-120b-1:0'),
