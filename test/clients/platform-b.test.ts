@@ -223,6 +223,30 @@ describe('responses', () => {
     await expectUnable(scenario, required, /image/);
   });
 
+  it('items and tools of a coding agent are rewritten that this host rejects, although it has what they mean', async () => {
+    const weather = { type: 'function', name: 'weather', parameters: toolParameters, strict: true };
+    const namespace = { type: 'namespace', name: 'functions', tools: [weather] };
+    const input: unknown[] = [
+      { type: 'additional_tools', role: 'developer', tools: [namespace] },
+      {
+        type: 'agent_message',
+        author: 'a',
+        recipient: 'b',
+        content: [{ type: 'input_text', text: 'Done.' }],
+      },
+      { type: 'message', role: 'user', content: hello },
+    ];
+    const response = await openAiClient(scenario).responses.create({
+      model,
+      input: input as OpenAI.Responses.ResponseInput,
+    });
+    expect(response.output_text).toBe(answerTo(hello));
+    expect(scenario.sent()).toMatchObject({
+      tools: [weather],
+      input: [{ role: 'assistant', content: [{ type: 'output_text', text: 'Done.' }] }, { role: 'user' }],
+    });
+  });
+
   it('ids of another upstream in the input are replaced by valid ones, the same for a call and its result', async () => {
     const call_id = 'call|from another upstream';
     const response = await openAiClient(scenario).responses.create({
