@@ -243,6 +243,7 @@ describe('models outside the messages family', () => {
   const nova = (effort: string) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } });
   const nova2 = 'us.amazon.nova-2-lite-v1:0';
   const gptOss = 'openai.gpt-oss-120b-1:0';
+  const gpt = 'global.openai.gpt-6-astra';
   const llama = 'us.meta.llama4-scout-17b-instruct-v1:0';
 
   it.each([
@@ -272,6 +273,9 @@ describe('models outside the messages family', () => {
       { reasoning_effort: 'high' },
     ],
     ['adaptive thinking', gptOss, { thinking: { type: 'adaptive' } }, undefined],
+    ['an effort', gpt, { reasoning_effort: 'xhigh' }, { reasoning: { effort: 'xhigh' } }],
+    ['an effort', 'openai.gpt-5.5', { reasoning_effort: 'low' }, { reasoning: { effort: 'low' } }],
+    ['no effort', gpt, { reasoning_effort: 'none' }, { reasoning: { effort: 'none' } }],
     ['adaptive thinking', llama, { thinking: { type: 'adaptive' } }, undefined],
     ['nothing', llama, {}, undefined],
   ])('get reasoning controls in their own fields: %s on %s', (_, model, body, fields) => {

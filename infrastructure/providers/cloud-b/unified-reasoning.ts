@@ -23,6 +23,12 @@ const reasoningFields: readonly (ReasoningFields & { readonly id: RegExp })[] = 
     off: undefined,
   },
   {
+    // These reject the field of `gpt-oss`: https://github.com/anomalyco/opencode/pull/48195
+    id: /(?:^|[/.])openai\.gpt-\d/,
+    effort: (effort) => ({ reasoning: { effort } }),
+    off: { reasoning: { effort: 'none' } },
+  },
+  {
     // https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html
     id: /(?:^|[/.])amazon\.nova-2-/,
     effort: (effort) => ({ reasoningConfig: { type: 'enabled', maxReasoningEffort: effort } }),
