@@ -239,6 +239,15 @@ describe('function tools', () => {
     ]);
   });
 
+  it('get the type `object` in place of null, and keep any other', () => {
+    const properties = { a: { type: 'string' } };
+    const parameters = [{ type: null, properties }, { type: ['object', 'null'] }];
+    expect(specs(parameters.map((each) => tool('f', { parameters: each })))).toEqual([
+      { name: 'f', inputSchema: { json: { type: 'object', properties } } },
+      { name: 'f', inputSchema: { json: { type: ['object', 'null'] } } },
+    ]);
+  });
+
   it('get the type `object` in a schema without a type, and empty `properties` in place of null', () => {
     expect(specs([tool('f', { parameters: { properties: null } }), tool('g', { parameters: null })])).toEqual(
       [

@@ -109,10 +109,10 @@ function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Eith
   });
 }
 
-/** The platform requires the schema of an object, and rejects `properties: null`. */
+/** The platform requires the schema of an object, and rejects null as its `type` or `properties`. */
 const objectSchema = (parameters: JsonObject): JsonObject => ({
-  type: 'object',
   ...parameters,
+  type: parameters['type'] ?? 'object',
   ...(parameters['properties'] === null ? { properties: {} } : {}),
 });
 
