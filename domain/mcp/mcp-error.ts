@@ -36,7 +36,8 @@ export const mcpErrors = {
   request_too_large: { status: 413, rpcCode: -32_600, recorded: 'invalid_request' },
   holds_api_key: { status: 'answer', rpcCode: -32_600, recorded: 'invalid_request' },
   header_mismatch: { status: 400, rpcCode: -32_020, recorded: 'invalid_request' },
-  unsupported_revision: { status: 400, rpcCode: -32_022, recorded: 'invalid_request' },
+  // Not -32022: a client that gets it takes the server for one without sessions, and begins none (rule 54.48).
+  unsupported_revision: { status: 400, rpcCode: -32_601, recorded: 'invalid_request' },
   unknown_server: { status: 404, rpcCode: -32_000, recorded: 'invalid_request' },
   unknown_tool: { status: 'answer', rpcCode: -32_602, recorded: 'invalid_request' },
   unknown_resource: { status: 'answer', rpcCode: -32_002, recorded: 'invalid_request' },

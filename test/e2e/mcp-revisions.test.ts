@@ -122,3 +122,21 @@ describe(`a client that knows no newer revision than ${revision}`, () => {
     await client.close();
   });
 });
+
+it('a request at /mcp in the revision without sessions is refused as by a server of an older one', async () => {
+  const response = await fetch(`${gateway.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${scene.key}`,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'server/discover',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'probe', method: 'server/discover', params: {} }),
+  });
+  expect([response.status, await response.json()]).toMatchObject([
+    400,
+    { id: 'probe', error: { code: -32_601, data: { error_code: 'unsupported_revision' } } },
+  ]);
+});
