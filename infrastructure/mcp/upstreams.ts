@@ -16,6 +16,7 @@ import type { McpServerConfig } from '../config/mcp-config.ts';
 import { connectOptions } from '../providers/connect-options.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
+import { serverEvent } from './server-event.ts';
 
 const connectMs = 10_000;
 /** How long idle connections are kept unless the server says otherwise: many close theirs after 5 seconds. */
@@ -260,9 +261,6 @@ const sessionIn = (value: string | string[] | undefined): string | undefined =>
 
 const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece)));
 
-/** Clients ignore events of other names, which some servers send as heartbeats. */
-const isMessage = (event: string | undefined): boolean => event === undefined || event === 'message';
-
 async function* framesOf(
   exchange: Exchange,
   body: AsyncIterable<unknown> & { destroy: () => unknown },
@@ -274,15 +272,13 @@ async function* framesOf(
       for (const frame of machine.push(asBuffer(piece))) {
         if (frame.kind === 'oversize' || frame.wire.length > maxBytes)
           return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
-        if (isMessage(frame.event)) yield { kind: 'event', data: frame.data, wire: frame.wire };
+        yield* serverEvent(frame);
       }
       const held = machine.holds();
       const fault = held > maxBytes ? tooLarge(maxBytes) : withoutRoom(memory.holdUnfinished(held));
       if (fault !== undefined) return void (yield { kind: 'failed', error: exchange.fault(fault) });
     }
-    for (const frame of machine.end({ kind: 'eof' }))
-      if (frame.kind === 'frame' && isMessage(frame.event))
-        yield { kind: 'event', data: frame.data, wire: frame.wire };
+    for (const frame of machine.end({ kind: 'eof' })) if (frame.kind === 'frame') yield* serverEvent(frame);
   } catch {
     yield { kind: 'failed', error: exchange.fault(unreachable) };
   } finally {

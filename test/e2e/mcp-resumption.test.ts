@@ -4,11 +4,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { TestGateway } from '../support/gateway.ts';
-import { type RunningServer, sdkServer } from '../support/mcp-servers.ts';
+import { listening, type RunningServer, sdkServer } from '../support/mcp-servers.ts';
 import { mcpScene } from './mcp-scene.ts';
 
 const scene = mcpScene();
 let server: RunningServer;
+let polled: RunningServer;
 let gateways: readonly TestGateway[];
 /** Resolved once the client has resumed the stream; the tool works until then. */
 const resumed = Promise.withResolvers<void>();
@@ -23,10 +24,45 @@ beforeAll(async () => {
     });
     return own;
   });
-  const servers = [{ id: 'own', url: server.url }];
+  polled = await polledServer();
+  const servers = [
+    { id: 'own', url: server.url },
+    { id: 'polled', url: polled.url },
+  ];
   gateways = [await scene.gateway(servers), await scene.gateway(servers)];
 });
-afterAll(async () => server.stop());
+afterAll(async () => {
+  await server.stop();
+  await polled.stop();
+});
+
+/** A server that ends each answer to be asked for the rest, and says how in named events, as the Go SDK does. */
+const polledServer = () =>
+  listening((req, res) => {
+    let body = '';
+    req.on('data', (piece) => (body += String(piece)));
+    req.on('end', () => {
+      const { id, method } = JSON.parse(body === '' ? '{}' : body);
+      const after = String(req.headers['last-event-id'] ?? '');
+      if (req.method === 'GET' && after === '') return void res.writeHead(405).end();
+      if (req.method !== 'GET' && id === undefined) return void res.writeHead(202).end();
+      const about = {
+        protocolVersion: '2025-11-25',
+        capabilities: {},
+        serverInfo: { name: 'p', version: '1' },
+      };
+      const result = (of: unknown, value: object): string =>
+        JSON.stringify({ jsonrpc: '2.0', id: of, result: value });
+      if (method === 'initialize')
+        return void res
+          .writeHead(200, { 'content-type': 'application/json', 'mcp-session-id': 'own' })
+          .end(result(id, about));
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      if (req.method === 'GET')
+        return void res.end(`id: ${after}_1\ndata: ${result(Number(after), { content: [] })}\n\n`);
+      res.end(`event: prime\nid: ${id}\ndata: \n\nevent: close\nretry: 20\ndata: reason\n\n`);
+    });
+  });
 
 /** The response with an error after its first chunk, as if the connection had broken. */
 function brokenOff(response: Response): Response {
@@ -74,4 +110,10 @@ it('an answer whose connection broke is resumed at another replica', async () =>
   expect(await scene.records(1, `tool_id = 'own/slow'`)).toMatchObject([
     { status: 'timeout', error_code: 'client_closed' },
   ]);
+});
+
+it('an answer is resumed whose id came in an event of another name than `message`', async () => {
+  const client = await scene.client(gateways[0]!, 'polled');
+  const called = client.callTool({ name: 'any', arguments: {} }, undefined, { timeout: 10_000 });
+  expect(await called).toEqual({ content: [] });
 });
