@@ -26,7 +26,11 @@ export interface RelayTerms {
    * Set for a server of the union. Its resources get URIs of the union, and neither its requests to callers nor its
    * answers to anything but this call are passed on.
    */
-  readonly union?: { readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void };
+  readonly union?: {
+    /** The server's own session, if it has sessions. */
+    readonly session: string | undefined;
+    readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void;
+  };
 }
 
 const unanswered: McpError = {
@@ -68,17 +72,30 @@ function acceptedReply(
 }
 
 /** Revisions differ in the status that comes with an error, so a JSON-RPC error is passed on whatever its status. */
-function refusedReply(
-  terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  { status, body }: McpReply,
-): McpAnswer {
+function refusedReply(terms: RelayTerms, call: McpCall, server: McpServer, reply: McpReply): McpAnswer {
+  const { status, body } = reply;
   if (status === 401 || status === 403) return call.failed(notAuthorized);
-  if (status === 404 && call.request.session !== undefined) return call.failed(sessionEnded);
+  if (endsSession(terms, call, reply)) return call.failed(sessionEnded);
   if (body.kind === 'json' && isErrorMessage(body.text))
-    return relayedMessage(terms, call, server, status >= 500 ? 200 : status, body.text);
+    return relayedMessage(terms, call, server, shownStatus(call, status), body.text);
   return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
+}
+
+/** With a 404, callers would believe that their session has ended; it has not if it gets here. */
+const shownStatus = ({ request }: McpCall, status: number): number =>
+  status >= 500 || (status === 404 && request.session !== undefined) ? 200 : status;
+
+/** At `/mcp` a 400 that does not answer the request counts, too: servers written after examples of the SDK send it. */
+function endsSession({ union }: RelayTerms, call: McpCall, { status, body }: McpReply): boolean {
+  if ((union ?? call.request).session === undefined) return false;
+  return status === 404 || (status === 400 && union !== undefined && !answers(call, body));
+}
+
+function answers(call: McpCall, body: McpReply['body']): boolean {
+  const read = body.kind === 'json' ? readServerMessage(body.text) : undefined;
+  if (read === undefined || E.isLeft(read)) return false;
+  const { message } = read.right;
+  return message.kind === 'response' && message.id !== undefined && isSameId(message.id, call.id);
 }
 
 function isErrorMessage(text: string): boolean {

@@ -214,7 +214,7 @@ async function passed(
     memory: call.request.memory,
   });
   if (E.isLeft(reply)) return call.failed(reply.left);
-  const union = { refuseRequest: refuser(ports, serverCall) };
+  const union = { session: upstream.id, refuseRequest: refuser(ports, serverCall) };
   return relayedReply({ ...ports, union }, call, server, reply.right);
 }
 

@@ -86,6 +86,25 @@ describe('a 404 from a server', () => {
   });
 });
 
+describe('an error of a server at /mcp', () => {
+  const error = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such tool' } };
+  const atUnion = (session: string | undefined, status: number): McpAnswer =>
+    relayedReply(
+      { ...terms, union: { session, refuseRequest: () => undefined } },
+      aCall({ session: 's' }),
+      server,
+      { status, session: undefined, body: { kind: 'json', text: JSON.stringify(error) } },
+    );
+
+  it('with the status 404 is passed on with 200 if the server has no sessions, so none can have ended', () => {
+    expect(atUnion(undefined, 404)).toEqual({ kind: 'whole', status: 200, text: JSON.stringify(error) });
+  });
+
+  it('is passed on with its status 400 if it answers the request', () => {
+    expect(atUnion('own', 400)).toEqual({ kind: 'whole', status: 400, text: JSON.stringify(error) });
+  });
+});
+
 describe('a JSON-RPC error of a server', () => {
   it.each([
     [400, 400],
@@ -111,7 +130,7 @@ describe('an answer of a server', () => {
   it('with the id of the request as text is relayed as it is, because clients accept it', async () => {
     const text = '{"jsonrpc":"2.0","id":"1","result":{}}';
     expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
-    const union = { refuseRequest: () => undefined };
+    const union = { session: undefined, refuseRequest: () => undefined };
     const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
     const reply = { status: 200, session: undefined, body };
     const answer = relayedReply({ ...terms, union }, aCall(), server, reply);

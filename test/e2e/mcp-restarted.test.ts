@@ -39,7 +39,11 @@ class Forgetful {
           return json(200, { jsonrpc: '2.0', id, result }, { 'mcp-session-id': made });
         }
         if (!this.sessions.has(session))
-          return json(this.unknownStatus, { jsonrpc: '2.0', id, error: { code: -32_000, message: 'no' } });
+          return json(this.unknownStatus, {
+            jsonrpc: '2.0',
+            id: null,
+            error: { code: -32_000, message: 'no' },
+          });
         if (req.method === 'DELETE') this.sessions.delete(session);
         if (id === undefined) return void res.writeHead(202).end();
         const tools = [
@@ -118,17 +122,17 @@ describe.each([404, 400])('a restarted server that answers %i to earlier session
 });
 
 describe('a call at /mcp of a restarted server', () => {
-  beforeAll(() => {
-    server.unknownStatus = 404;
-  });
-
-  it('fails with session_not_found, so that clients start a new session', async () => {
-    server.sessions.clear();
-    expect(await inSession('tools/call', { name: 'own__add', arguments: {} })).toMatchObject({
-      status: 404,
-      body: { error: { data: { error_code: 'session_not_found' } } },
-    });
-  });
+  it.each([404, 400])(
+    'that answers %i fails with session_not_found, so that clients start a new session',
+    async (status) => {
+      server.unknownStatus = status;
+      server.sessions.clear();
+      expect(await inSession('tools/call', { name: 'own__add', arguments: {} })).toMatchObject({
+        status: 404,
+        body: { error: { data: { error_code: 'session_not_found' } } },
+      });
+    },
+  );
 
   it('with a shortened tool name finds its tool, and fails with 404 too', async () => {
     const [, cut] = await toolNames();
