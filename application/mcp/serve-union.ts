@@ -231,7 +231,9 @@ function refuser({ upstreams }: ServeUnionPorts, serverCall: Omit<ServerCall, 'p
     if (refusing >= maxRefusing) return;
     refusing += 1;
     const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
-    const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32_601, message } });
+    // A `ping` only asks whether anybody is there, and the protocol demands that it is answered.
+    const answer = method === 'ping' ? { result: {} } : { error: { code: -32_601, message } };
+    const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
     void upstreams.send(server, { ...exchangeOf(serverCall), method: 'POST', text }).finally(() => {
       refusing -= 1;
     });

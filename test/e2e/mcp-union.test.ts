@@ -30,6 +30,10 @@ function ownServer(): McpServer {
     await released;
     return { content: [{ type: 'text', text: 'waited' }] };
   });
+  server.registerTool('pings', { inputSchema: {} }, async (_args, { sendRequest }) => {
+    const pong = await sendRequest({ method: 'ping' }, z.any());
+    return { content: [{ type: 'text', text: JSON.stringify(pong) }] };
+  });
   server.registerTool('asks', { inputSchema: {} }, async (_args, { sendRequest }) => {
     const asked = sendRequest({ method: 'roots/list' }, z.any());
     const said = await asked.then(
@@ -217,6 +221,11 @@ describe('all servers as one, at /mcp', () => {
 
   it('cannot send requests to the client: such a request is refused by its name', async () => {
     expect(text(await client.callTool({ name: 'own__asks', arguments: {} }))).toContain('roots/list');
+  });
+
+  it('are answered if they ping the client during a call', async () => {
+    const { content } = await client.callTool({ name: 'own__pings', arguments: {} });
+    expect(content).toEqual([{ type: 'text', text: '{}' }]);
   });
 
   it("answer only their own calls: a forged id of another server's call is ignored", async () => {
