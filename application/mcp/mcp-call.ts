@@ -70,6 +70,11 @@ export class McpCall {
     return this.message?.kind === 'request' ? this.message.id : undefined;
   }
 
+  /** Whether it has its answer, or will get none. */
+  get hasEnded(): boolean {
+    return this.isOver;
+  }
+
   get tool(): string | undefined {
     return this.message !== undefined && isToolCall(this.message) ? calledTool(this.message) : undefined;
   }

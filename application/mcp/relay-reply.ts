@@ -174,7 +174,8 @@ export async function* relayedEvents(
         return;
       }
     }
-    if (!seen.isAnswered) yield* told(call, seen.isResumable ? leftToResume : unanswered);
+    const isLeft = seen.isResumable && terms.union === undefined;
+    if (!seen.isAnswered) yield* told(call, isLeft ? leftToResume : unanswered);
   } finally {
     call.abort.abort();
     if (call.id === undefined) call.answered(undefined, undefined, 0);

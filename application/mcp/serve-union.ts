@@ -212,6 +212,7 @@ async function passed(
     // What would ask for the task's state and result is not answered here, so the call is made without one.
     text: withParams(text, { ...params, task: undefined }),
     memory: call.request.memory,
+    isComplete: () => call.hasEnded,
   });
   if (E.isLeft(reply)) return call.failed(reply.left);
   const union = { session: upstream.id, refuseRequest: refuser(ports, serverCall) };

@@ -24,6 +24,11 @@ export interface McpExchange {
   readonly headers: Readonly<Record<string, string>>;
   /** Replaces the server's own timeout where it is shorter; `Infinity` for a stream that lasts. */
   readonly withinMs?: number;
+  /**
+   * Set when nobody else resumes the answer: if the server ends a stream of its session before this is true, the rest
+   * is asked for.
+   */
+  readonly isComplete?: () => boolean;
   /** Aborts the exchange. */
   readonly signal: AbortSignal;
   /** When it has no room for the server's answer, the exchange ends with `overloaded`. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
@@ -15,6 +16,7 @@ import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { connectOptions } from '../providers/connect-options.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
+import { resumedAnswer } from './resumed-answer.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 import { serverEvent } from './server-event.ts';
 
@@ -77,7 +79,10 @@ export function mcpUpstreams(
     servers: configured,
     send: async (server, terms) => {
       const there = readyServer(server.id);
-      return there === undefined ? E.left(gone) : sentTo(there, terms);
+      if (there === undefined) return E.left(gone);
+      const { session, isComplete } = terms;
+      if (session === undefined || isComplete === undefined) return sentTo(there, terms);
+      return resumedAnswer(sentTo.bind(undefined, there), terms, isComplete, there.config.timeoutMs);
     },
     close: async () => {
       await Promise.all([...ready.values()].map(({ pool }) => pool.destroy()));
@@ -110,9 +115,14 @@ const tooLarge = (maxBytes: number): McpError => ({
 
 const withoutRoom = (isHeld: boolean): McpError | undefined => (isHeld ? undefined : noRoom);
 
-async function sentTo(there: ReadyServer, terms: McpExchange): Promise<Either<McpError, McpReply>> {
+async function sentTo(
+  there: ReadyServer,
+  terms: McpExchange,
+  afterMs = 0,
+): Promise<Either<McpError, McpReply>> {
   const { config, url } = there;
   const exchange = new Exchange(terms, timeOf(terms, config.timeoutMs));
+  if (afterMs > 0) await exchange.waitFor(sleep(afterMs, undefined, { ref: false }));
   const credentials = await exchange.waitFor(there.credentials.headers());
   if (credentials === undefined) return exchange.ended(unreachable);
   if (E.isLeft(credentials)) return exchange.ended(credentials.left);

@@ -86,6 +86,17 @@ describe('a 404 from a server', () => {
   });
 });
 
+it('a stream at /mcp that can be resumed and ends without the answer ends with an error: callers cannot resume it', async () => {
+  const union = { session: 'own', refuseRequest: () => undefined };
+  const body = { kind: 'events', frames: framesOf([event('', 'id: 1\n')]) } as const;
+  const reply = { status: 200, session: undefined, body };
+  const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
+  let text = '';
+  if (answer.kind === 'events')
+    for await (const piece of answer.events) text += Buffer.from(piece).toString();
+  expect(text).toContain('upstream_protocol');
+});
+
 describe('an error of a server at /mcp', () => {
   const error = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such tool' } };
   const atUnion = (session: string | undefined, status: number): McpAnswer =>

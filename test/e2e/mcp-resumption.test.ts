@@ -112,8 +112,14 @@ it('an answer whose connection broke is resumed at another replica', async () =>
   ]);
 });
 
-it('an answer is resumed whose id came in an event of another name than `message`', async () => {
-  const client = await scene.client(gateways[0]!, 'polled');
-  const called = client.callTool({ name: 'any', arguments: {} }, undefined, { timeout: 10_000 });
-  expect(await called).toEqual({ content: [] });
-});
+it.each([
+  ['polled', ''],
+  ['', 'polled__'],
+])(
+  'an answer is resumed whose id came in an event of another name than `message`, at /mcp/%s',
+  async (path, prefix) => {
+    const client = await scene.client(gateways[0]!, path);
+    const called = client.callTool({ name: `${prefix}any`, arguments: {} }, undefined, { timeout: 10_000 });
+    expect(await called).toEqual({ content: [] });
+  },
+);

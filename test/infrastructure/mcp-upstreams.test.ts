@@ -136,3 +136,24 @@ it('a session with so many servers that its id would be too long for clients is 
   expect(E.isRight(await sealed(9))).toBe(true);
   expect(await sealed(10)).toMatchObject({ left: { code: 'upstream_protocol' } });
 });
+
+it('an answer that is resumed without end takes no longer than its timeout', async () => {
+  const asked: (string | undefined)[] = [];
+  const { send, reload } = await poolTo(
+    (req, res) => {
+      asked.push(req.headers['last-event-id'] as string | undefined);
+      res.writeHead(200, { 'content-type': 'text/event-stream' });
+      res.end(`id: ${asked.length}\nretry: 0\ndata:\n\n`);
+    },
+    ['own'],
+  );
+  reload(['own'], 400);
+  const reply = await send('own', anMcpExchange({ session: 's', isComplete: () => false }));
+  const errors: string[] = [];
+  if (E.isRight(reply) && reply.right.body.kind === 'events')
+    for await (const frame of reply.right.body.frames)
+      if (frame.kind === 'failed') errors.push(frame.error.code);
+  expect(errors).toEqual(['timeout']);
+  expect(asked.slice(0, 3)).toEqual([undefined, '1', '2']);
+  expect(asked.length).toBeLessThan(25);
+});
