@@ -38,7 +38,7 @@ import { isCancellation, waitingCalls } from './waiting-calls.ts';
 export const unionPlace = '*';
 
 /** The revisions with sessions that the union supports, newest first. */
-const revisions = [newestRevision, '2025-06-18'] as const;
+const revisions = [newestRevision, '2025-06-18', '2025-03-26'] as const;
 
 /**
  * Presents all servers that a key may use as one: their tools and prompts under names that begin with the id of their
@@ -90,7 +90,7 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
 
 const noSuchRevision: McpError = {
   code: 'unsupported_revision',
-  message: `\`/mcp\` speaks the revisions ${revisions.join(' and ')} of the protocol.`,
+  message: `\`/mcp\` speaks the revisions ${revisions.join(', ')} of the protocol.`,
 };
 const noStream: McpError = { code: 'no_stream', message: '`/mcp` has no stream of its own.' };
 const noSession: McpError = {

@@ -12,7 +12,6 @@ const scene = mcpScene();
 const running: RunningServer[] = [];
 const heard: IncomingHttpHeaders[] = [];
 const credential = `header-credential-${randomUUID()}`;
-const revision = '2025-06-18';
 let gateway: TestGateway;
 
 /** A server that requires its credential in a header, and has a tool that returns the headers of the call. */
@@ -94,7 +93,7 @@ describe('a server credential in a custom header', () => {
   });
 });
 
-describe(`a client that knows no newer revision than ${revision}`, () => {
+describe.each(['2025-06-18', '2025-03-26'])('a client that knows no newer revision than %s', (revision) => {
   it.each([
     ['guarded', ''],
     ['', 'guarded__'],
