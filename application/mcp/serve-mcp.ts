@@ -90,7 +90,9 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
     const reply = await ports.upstreams.send(server, exchange);
     if (E.isLeft(reply)) return call.failed(reply.left);
     if (reply.right.status === 405) return call.failed(noStream);
-    return relayedReply(ports, call, server, reply.right);
+    const answer = relayedReply(ports, call, server, reply.right);
+    // Clients of the Python SDK take the 202 that acknowledges a message for a failure.
+    return answer.kind === 'empty' ? { ...answer, status: 200 } : answer;
   };
 
   return { post, listen, end, refuse: (request, error) => open(request).failed(error) };

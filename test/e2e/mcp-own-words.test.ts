@@ -70,6 +70,12 @@ it('a server that sends JSON bodies to notifications, GET and DELETE works with 
   expect(heard).toEqual(['initialize', 'notifications/initialized', 'GET', 'ping', 'DELETE']);
 });
 
+it('the end of a session is answered with 200: some clients take 202 for a failure', async () => {
+  const authorization = `Bearer ${scene.key}`;
+  const response = await fetch(`${gateway.url}/mcp/own`, { method: 'DELETE', headers: { authorization } });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+});
+
 it('an error in answer to a notification is returned to the caller', async () => {
   const response = await fetch(`${gateway.url}/mcp/own`, {
     method: 'POST',
