@@ -53,14 +53,18 @@ const groupsIn = (claim: Json | undefined): readonly string[] =>
 
 /** Whether the claims lack something that the rules need; the provider's userinfo is then asked, too. */
 export const isIncomplete = (claims: JsonObject, { groupsClaim, adminGroups }: ClaimRules): boolean =>
-  claims['email'] === undefined || (adminGroups.length > 0 && claims[groupsClaim] === undefined);
+  !tellsOfEmail(claims) || (adminGroups.length > 0 && claims[groupsClaim] === undefined);
+
+/** Okta's ID tokens have the address only: whether it is verified is in its userinfo. */
+const tellsOfEmail = ({ email, email_verified }: JsonObject): boolean =>
+  !isAbsent(email) && !isAbsent(email_verified);
 
 /**
  * The claims of an ID token, completed with those of userinfo. The e-mail address and whether it is verified come from
  * the same one of the two, because a verification of one address says nothing about another.
  */
 export function mergedClaims(idToken: JsonObject, userInfo: JsonObject): JsonObject {
-  const { email, email_verified } = isAbsent(idToken['email']) ? userInfo : idToken;
+  const { email, email_verified } = tellsOfEmail(idToken) || isAbsent(userInfo['email']) ? idToken : userInfo;
   return present({ ...userInfo, ...idToken, email, email_verified });
 }
 

@@ -150,6 +150,18 @@ describe('signing in at the provider', () => {
     await other.stop();
   });
 
+  it('reads from userinfo whether an address is verified, as Okta requires', async () => {
+    const okta = await startProvider(redirectUri, { onlyInUserInfo: ['email_verified'] });
+    okta.accounts.set('x', { email: 'okta@example.com', email_verified: true });
+    okta.signsIn = 'x';
+    await under({ issuer: okta.issuer }, async () => {
+      const browser = newBrowser();
+      expect((await browser.signIn()).status).toBe(302);
+      expect((await browser.session()).data).toMatchObject({ email: 'okta@example.com' });
+    });
+    await okta.stop();
+  });
+
   it('with admin_groups limits admin tokens to 7 days, and revokes them with the role', async () => {
     await makeAdmin(database.url());
     somebody({ groups: ['root'] });

@@ -37,9 +37,11 @@ export async function startProvider(
   redirectUri: string,
   {
     claimsInIdToken = true,
+    onlyInUserInfo = [],
     method = 'client_secret_basic',
   }: {
     readonly claimsInIdToken?: boolean;
+    readonly onlyInUserInfo?: readonly (keyof Account)[];
     readonly method?: 'client_secret_basic' | 'client_secret_post';
   } = {},
 ): Promise<TestProvider> {
@@ -72,9 +74,11 @@ export async function startProvider(
     interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     findAccount: (_ctx, id) => ({
       accountId: id,
-      claims: async () => {
+      claims: async (use) => {
         const { groups, ...account } = test.accounts.get(id) ?? {};
-        return { sub: id, ...account, ...(groups === undefined ? {} : { groups }) };
+        const claims = { sub: id, ...account, ...(groups === undefined ? {} : { groups }) };
+        const kept = use === 'id_token' ? onlyInUserInfo : [];
+        return { ...claims, ...Object.fromEntries(kept.map((each) => [each, undefined])) };
       },
     }),
     loadExistingGrant: async (ctx) => {

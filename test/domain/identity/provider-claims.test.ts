@@ -75,8 +75,10 @@ describe('the person in the claims of an identity provider', () => {
     },
   );
 
-  it('is incomplete if the claims lack the e-mail address or required groups', () => {
+  it('is incomplete if the claims lack the e-mail address, whether it is verified, or required groups', () => {
     expect(isIncomplete({}, rules)).toBe(true);
+    expect(isIncomplete({ email: ada.email }, rules)).toBe(true);
+    expect(isIncomplete({ ...ada, email_verified: false }, rules)).toBe(false);
     expect(isIncomplete(ada, rules)).toBe(false);
     expect(isIncomplete(ada, { ...rules, adminGroups: ['a'] })).toBe(true);
     expect(isIncomplete({ ...ada, groups: [] }, { ...rules, adminGroups: ['a'] })).toBe(false);
@@ -94,7 +96,14 @@ describe('claims of an ID token and of userinfo', () => {
   });
 
   it('never combine the address of one with `email_verified` of the other', () => {
-    expect(mergedClaims({ email: 'boss@example.com' }, ada)).toEqual({ email: 'boss@example.com' });
+    expect(mergedClaims({ email: 'boss@example.com' }, ada)).toEqual(ada);
+    expect(mergedClaims({ email: 'boss@example.com' }, { email_verified: true })).toEqual({
+      email: 'boss@example.com',
+    });
+    expect(mergedClaims({ email: 'boss@example.com', email_verified: false }, ada)).toEqual({
+      email: 'boss@example.com',
+      email_verified: false,
+    });
     expect(mergedClaims({ email_verified: true }, { email: 'boss@example.com' })).toEqual({
       email: 'boss@example.com',
     });
