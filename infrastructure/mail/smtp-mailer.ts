@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Mailer } from '../../application/ports/mailer.ts';
 import { redactedError } from '../../domain/payload/redact.ts';
@@ -46,7 +47,10 @@ export const smtpMailer = (
   },
 });
 
-const transportOf = ({ smtp }: MailConfig, { connectMs, silenceMs }: MailBounds) => ({
+const transportOf = ({ from, smtp }: MailConfig, { connectMs, silenceMs }: MailBounds) => ({
+  // The library would greet with `[127.0.0.1]` where the machine's name has no dot, as in containers: Google's relay and
+  // other servers turn that away.
+  name: domainToASCII(from.slice(from.lastIndexOf('@') + 1)),
   host: smtp.host,
   port: smtp.port,
   secure: smtp.port === implicitTlsPort,

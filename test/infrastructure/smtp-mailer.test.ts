@@ -145,6 +145,21 @@ describe('a mail', () => {
     expect(server.mails).toMatchObject([{ to: ['zoë@example.com'] }]);
   });
 
+  it.each([
+    ['alerts@example.com', 'example.com'],
+    ['alerts@bücher.example', 'xn--bcher-kva.example'],
+  ])('from %s is announced with EHLO %s, since servers turn away a loopback address', async (from, name) => {
+    const names: string[] = [];
+    const server = await mailServer({
+      onMailFrom: (_, { hostNameAppearsAs }, done) => {
+        names.push(hostNameAppearsAs);
+        done();
+      },
+    });
+    expect(await sendBy({ ...configOf(server.port), from })).toEqual(E.right(undefined));
+    expect(names).toEqual([name]);
+  });
+
   it('is not sent where mail is not configured', async () => {
     expect(await reasonOf(undefined)).toBe('mail_not_configured');
   });
