@@ -1,4 +1,4 @@
-import { displayName, httpUrl, wholeSecret } from './formats.ts';
+import { displayName, httpUrl, wholeSecret, refuseControls } from './formats.ts';
 import { type Fault, list, object, optional, refined, required, withDefault } from './object-codecs.ts';
 import { isForeignPlainHttp } from './private-hosts.ts';
 import { boolean, text, type TypeOf } from './scalar-codecs.ts';
@@ -25,11 +25,11 @@ const oidcCodec = refined(
       'Issuer URL of the identity provider, exactly as in its ID tokens; `/.well-known/openid-configuration` is appended to it.',
     ),
     client_id: required(
-      text({ what: 'a client id', maxLength: 1024 }),
+      text({ what: 'a client id', maxLength: 1024, refuse: refuseControls }),
       'Client id of this gateway at the provider.',
     ),
     client_secret: required(
-      text({ what: 'a client secret', maxLength: 4096, secret: wholeSecret }),
+      text({ what: 'a client secret', maxLength: 4096, secret: wholeSecret, refuse: refuseControls }),
       'Client secret, as ${NAME}.',
     ),
     display_name: withDefault(displayName, 'Single sign-on', 'Name of the provider on the sign-in page.'),

@@ -31,7 +31,8 @@ export const upstreamModel: Codec<string> = text({
   pattern: /^[\x21-\x7e]+$/,
 });
 
-const withoutControls = (value: string): string | undefined =>
+/** A line break at the end is what `base64` of a Secret made with `echo` has, and whoever gets the value rejects it. */
+export const refuseControls = (value: string): string | undefined =>
   /\p{Cc}/u.test(value) ? 'must not hold control characters' : undefined;
 
 /** A name for people. */
@@ -118,7 +119,7 @@ export const addressBlock: Codec<string> = text({
 export const filePath: Codec<string> = text({
   what: 'a file path',
   maxLength: 4096,
-  refuse: withoutControls,
+  refuse: refuseControls,
 });
 
 /** A credential that follows its scheme word in a header. It is printable, so that it cannot split the header. */

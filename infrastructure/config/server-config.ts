@@ -1,6 +1,15 @@
 import { isUniversalTag } from '../../domain/request-log/caller-tags.ts';
 import { maxBespokeTags, maxTagKeyChars } from '../../domain/shared/limits.ts';
-import { bindAddress, addressBlock, email, httpUrl, origin, wholeSecret, toBaseUrl } from './formats.ts';
+import {
+  bindAddress,
+  addressBlock,
+  email,
+  httpUrl,
+  origin,
+  wholeSecret,
+  refuseControls,
+  toBaseUrl,
+} from './formats.ts';
 import { type BindConfig, tlsCodec, type TlsConfig, toBind, toTls } from './listener-config.ts';
 import { type HeaderMap, headers } from './headers-codec.ts';
 import { list, object, optional, refined, required, withDefault } from './object-codecs.ts';
@@ -148,9 +157,12 @@ const smtpCodec = refined(
       true,
       'Whether the connection must be upgraded to TLS before anything is sent.',
     ),
-    username: optional(text({ what: 'a user name', maxLength: 256 }), 'User name; needs `password` as well.'),
+    username: optional(
+      text({ what: 'a user name', maxLength: 256, refuse: refuseControls }),
+      'User name; needs `password` as well.',
+    ),
     password: optional(
-      text({ what: 'a password', maxLength: 1024, secret: wholeSecret }),
+      text({ what: 'a password', maxLength: 1024, secret: wholeSecret, refuse: refuseControls }),
       'Password of `username`, as ${NAME}.',
     ),
   }),

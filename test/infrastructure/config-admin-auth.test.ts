@@ -79,6 +79,18 @@ describe('admin_auth', () => {
       undefined,
       'admin_auth.oidc.client_secret is required',
     ],
+    [
+      'a client id that ends with a line break',
+      { oidc: { ...oidc, client_id: 'gateway\n' } },
+      undefined,
+      'admin_auth.oidc.client_id must not hold control characters',
+    ],
+    [
+      'a client secret that ends with a line break, as `echo` writes one',
+      { oidc: { ...oidc, client_secret: '${SECRET}\n' } },
+      undefined,
+      'admin_auth.oidc.client_secret must not hold control characters',
+    ],
   ])('is rejected with %s', (_, adminAuth, over, problem) => {
     expect(problemsOf(adminAuth, over)).toEqual([expect.stringContaining(problem)]);
   });

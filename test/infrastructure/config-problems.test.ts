@@ -300,6 +300,14 @@ describe('an invalid configuration file', () => {
       'mail:\n  from: a@x.org\n  smtp: {host: h, password: p}\n',
       [['mail.smtp', 3, 3, /both `username` and `password`/]],
     ],
+    [
+      'a login at the mail server that ends with a line break, as `echo` writes one',
+      'mail:\n  from: a@x.org\n  smtp: {host: h, username: "u\\n", password: "p\\n"}\n',
+      [
+        ['mail.smtp.username', 3, 29, /control characters/],
+        ['mail.smtp.password', 3, 46, /control characters/],
+      ],
+    ],
     ['a database of another kind', 'database: {url: "mysql://h/db"}', [['database.url', 1, 17, /postgres/]]],
     [
       'one address for two listeners',
