@@ -40,10 +40,16 @@ export function providerFault(error: unknown): ProviderFault | undefined {
 function clientFault(error: client.ClientError): ProviderFault {
   const { code, cause } = error;
   if (code !== undefined && refusals.has(code))
-    return refused(`the answer of the provider is not valid: ${claimOf(cause) ?? code}`);
+    return refused(`the answer of the provider is not valid: ${claimOf(cause) ?? explained(error)}`);
   if (cause instanceof Response) return unavailable(`the provider answered with status ${cause.status}`);
-  return unavailable(`the provider cannot be asked: ${code ?? causeOf(cause)}`);
+  return unavailable(
+    `the provider cannot be asked: ${code === undefined ? causeOf(cause) : explained(error)}`,
+  );
 }
+
+/** The code with the library's own words for it, which are about names and hold nothing that the provider sent. */
+const explained = ({ code, message, cause }: client.ClientError): string =>
+  `${code}, ${types.isNativeError(cause) && 'code' in cause && cause.code === code ? cause.message : message}`;
 
 /** The claim that had a wrong value. */
 function claimOf(cause: unknown): string | undefined {

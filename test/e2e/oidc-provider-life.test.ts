@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { withDatabase } from '../support/database.ts';
 import { queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { startProvider, type TestProvider } from '../support/identity-provider.ts';
+import { oidcClient } from '../support/oidc-client.ts';
 import { timed } from '../support/undisturbed.ts';
 import { type Answered, Browser, oidcSection, redirectUri, signInConfig } from './sign-in-scene.ts';
 
@@ -179,6 +180,7 @@ describe('an identity provider', () => {
   const anew = (over: object = {}) =>
     gateways[0]?.take(signInConfig(auth({ display_name: String(Math.random()), ...over })));
   const unavailable = [503, 'sign_in_unavailable'];
+  const lastReason = () => gateways[0]?.log.lines.at(-1)?.fields['reason'];
 
   it('that is unreachable is answered with 503, with the reason in the log', async () => {
     const gone = await startProvider(redirectUri);
@@ -298,6 +300,45 @@ describe('an identity provider', () => {
     expect(refusal(answer)).toEqual(unavailable);
     expect(gateways[0]?.log.lines.at(-1)?.fields['reason']).toBe(
       'the provider cannot be asked: AnswerTooDeep',
+    );
+  });
+
+  it('whose metadata has another issuer is answered with 503, and the log says what differs', async () => {
+    await anew({ issuer: `${provider.issuer}/realms/staff/` });
+    provider.insteadOf = (_req, res) => {
+      res.setHeader('content-type', 'application/json');
+      res.end(JSON.stringify({ issuer: `${provider.issuer}/realms/staff` }));
+      return true;
+    };
+    expect(refusal(await newBrowser().start())).toEqual(unavailable);
+    expect(lastReason()).toBe(
+      'the answer of the provider is not valid: OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED, discovered metadata issuer does not match the expected issuer',
+    );
+  });
+
+  it('that signs ID tokens with the client secret is answered with 503, and the log says what is wrong', async () => {
+    await anew();
+    asMember('symmetric', []);
+    const browser = newBrowser();
+    provider.insteadOf = published({ id_token_signing_alg_values_supported: ['HS256'] });
+    const begun = await browser.start();
+    provider.insteadOf = () => false;
+    const back = await browser.throughProvider(begun);
+    const nonce = new URL(begun.location ?? '').searchParams.get('nonce');
+    const iat = Math.floor(Date.now() / 1000);
+    const idToken = { iss: provider.issuer, aud: oidcClient.id, sub: 'x', iat, exp: iat + 60, nonce };
+    provider.insteadOf = (_req, res) => {
+      const [header, claims] = [{ alg: 'HS256' }, idToken].map((part) =>
+        Buffer.from(JSON.stringify(part)).toString('base64url'),
+      );
+      res.setHeader('content-type', 'application/json');
+      const signed = `${header}.${claims}.AA`;
+      res.end(JSON.stringify({ access_token: 'a', token_type: 'Bearer', id_token: signed }));
+      return true;
+    };
+    expect(refusal(await browser.go(back))).toEqual(unavailable);
+    expect(lastReason()).toBe(
+      'the provider cannot be asked: OAUTH_UNSUPPORTED_OPERATION, unsupported JWS algorithm',
     );
   });
 
