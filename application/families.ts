@@ -92,9 +92,9 @@ export const messages: Family<GenerationRequest> = {
     return writeAsChat(parsed, resolved);
   },
   inCallersNames: underMessagesNames,
-  answerPath: ({ model }, resolved, requestLogId) => {
+  answerPath: ({ model, callIds }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
-    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model };
+    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model, callIds };
     return {
       speaks: speaksChat,
       translation: {
@@ -199,6 +199,7 @@ export const requestTermsOf = ({
   fields,
   exposedToolCount,
   mcpTools,
+  callIds,
 }: RequestTerms): RequestTerms => ({
   model,
   stream,
@@ -206,6 +207,7 @@ export const requestTermsOf = ({
   ...(fields === undefined ? {} : { fields }),
   exposedToolCount,
   mcpTools,
+  callIds,
 });
 
 /** Writes a request for a provider; an error names the fields as the caller wrote them. */

@@ -103,6 +103,8 @@ export interface RequestTerms {
   readonly fields?: CapabilityFields;
   /** Its tools that may belong to an MCP server; absent when the family has no tools. */
   readonly mcpTools?: readonly OfferedTool[] | undefined;
+  /** The ids of the conversation's calls, for a family whose callers find the result of a call by its id alone. */
+  readonly callIds?: readonly string[] | undefined;
 }
 
 /** The reading view with the body itself. */
@@ -125,7 +127,7 @@ export interface Family<A extends ParsedRequest> {
   readonly inCallersNames?: (error: GatewayError, parsed: A, resolved: ResolvedRoute) => GatewayError;
   /** A translated answer gets its id from the request's own. */
   readonly answerPath: (
-    parsed: Pick<RequestTerms, 'model'>,
+    parsed: Pick<RequestTerms, 'model' | 'callIds'>,
     resolved: ResolvedRoute,
     requestLogId: RequestLogId,
   ) => AnswerPath;

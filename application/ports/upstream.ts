@@ -36,6 +36,8 @@ export interface AnswerNames {
   readonly id: string;
   readonly model: string;
   readonly createdSecs: number;
+  /** The ids that its calls must not have (`RequestTerms`). */
+  readonly callIds?: readonly string[] | undefined;
 }
 
 /** A whole answer; `text` is what the caller gets, `value` is for reading. */

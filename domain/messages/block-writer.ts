@@ -2,7 +2,14 @@ import { signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import { CallIds, type CallPiece, inputOf, isEmptyArguments, isEmptyCall } from './chat-answer.ts';
+import {
+  CallIds,
+  type CallPiece,
+  inputOf,
+  isEmptyArguments,
+  isEmptyCall,
+  type MessageNames,
+} from './chat-answer.ts';
 import type { StreamedCall } from './streamed-calls.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
@@ -39,8 +46,8 @@ export class BlockWriter {
   private held = 0;
   private events: MessagesEvent[] = [];
 
-  constructor(answerId: string) {
-    this.ids = new CallIds(answerId);
+  constructor(about: MessageNames) {
+    this.ids = new CallIds(about);
   }
 
   /** Whether nothing has been written or buffered yet. */

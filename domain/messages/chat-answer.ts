@@ -23,6 +23,8 @@ import { maxJsonDepth } from '../shared/limits.ts';
 export interface MessageNames {
   readonly id: string;
   readonly model: string;
+  /** The ids of the calls that the conversation already has. */
+  readonly callIds?: readonly string[] | undefined;
 }
 
 /** The one choice that is translated: the first with index 0, and a choice without an index counts as 0. */
@@ -153,16 +155,17 @@ export const isEmptyCall = ({ id, name, text }: Omit<CallPiece, 'index' | 'signa
   id === '' && name === '' && text === '';
 
 /**
- * The ids of an answer's calls. Messages callers find the result of a call by its id, but some upstreams give none, and
- * some give all calls of an answer the same one. A call without an id of its own gets a generated one, the same whether
- * the answer is streamed or whole (rule 35.40).
+ * The ids of an answer's calls. Messages callers find the result of a call by its id, but some upstreams give none, some
+ * give all calls of an answer the same one, and some begin with the same ids in each answer of a conversation. A call
+ * without an id of its own gets a generated one, the same whether the answer is streamed or whole (rule 35.40).
  */
 export class CallIds {
   private readonly answerId: string;
-  private readonly given = new Set<string>();
+  private readonly given: Set<string>;
 
-  constructor(answerId: string) {
-    this.answerId = answerId.replace(/^msg_/, '');
+  constructor({ id, callIds }: MessageNames) {
+    this.answerId = id.replace(/^msg_/, '');
+    this.given = new Set(callIds);
   }
 
   /** `ordinal` is the call's place in the answer. */

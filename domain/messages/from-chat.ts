@@ -67,7 +67,7 @@ const proseBlock = (text: string, block: (text: string) => JsonObject): readonly
 function toolUses(sent: JsonObject, about: MessageNames): readonly JsonObject[] {
   const legacy = legacyCallOf(sent);
   const calls = legacy === undefined ? callsOf(sent) : [...callsOf(sent), legacy];
-  const ids = new CallIds(about.id);
+  const ids = new CallIds(about);
   return calls.flatMap((call, ordinal) =>
     isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal))],
   );

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import { platformWatched } from '../compatibility/platform-watched.ts';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
@@ -56,7 +57,15 @@ export const messagesWatched: Watched = {
  * checked by the code that writes its upstream body.
  */
 export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, GenerationRequest> =>
-  readConversation(document, limitError(document.value));
+  pipe(
+    readConversation(document, limitError(document.value)),
+    E.map((request) => ({ ...request, callIds: callIdsIn(document.value) })),
+  );
+
+const callIdsIn = ({ messages }: JsonObject): readonly string[] =>
+  objectsOf(messages).flatMap(({ content }) =>
+    objectsOf(content).flatMap(({ type, id }) => (type === 'tool_use' && isString(id) ? [id] : [])),
+  );
 
 /** Reads a body that need not limit its answer's length; `problem` is an error in one of its other fields. */
 export function readConversation(

@@ -68,7 +68,7 @@ class Translation {
 
   constructor(about: MessageNames) {
     this.about = about;
-    this.writer = new BlockWriter(about.id);
+    this.writer = new BlockWriter(about);
   }
 
   see(event: ChatEvent): readonly MessagesEvent[] {

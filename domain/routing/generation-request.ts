@@ -15,6 +15,8 @@ export interface GenerationRequest {
   /** The number of tools of any type in the request, counted shallowly; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
+  /** The ids of the conversation's calls, in a family whose callers find the result of a call by its id alone. */
+  readonly callIds?: readonly string[];
 }
 
 /** What each family expresses in its own fields. */

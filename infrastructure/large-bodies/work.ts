@@ -10,12 +10,11 @@ import {
   requestTermsOf,
   writtenBy,
 } from '../../application/families.ts';
-import type { AnswerPath, ParsedRequest, RequestTerms, Family } from '../../application/model-request.ts';
+import type { ParsedRequest, RequestTerms, Family } from '../../application/model-request.ts';
 import type { LargeBody, Redaction } from '../../application/ports/large-bodies.ts';
 import { callerAnswer } from '../../application/caller-answer.ts';
 import { redactedRequest, redactedResponse } from '../../domain/payload/payload.ts';
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
-import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
@@ -76,13 +75,13 @@ interface OpenedBody {
 /** A family whose type of reading view is hidden. */
 interface OpenFamily {
   readonly open: (body: LargeBody) => Either<Refusal, OpenedBody>;
-  readonly answerPath: (model: string, resolved: ResolvedRoute, requestLogId: RequestLogId) => AnswerPath;
+  readonly answerPath: Family<never>['answerPath'];
 }
 
 type Refusal = Extract<Tasks['read']['answer'], { readonly _tag: 'Left' }>['left'];
 
 const familyOf = <A extends ParsedRequest>(family: Family<A>): OpenFamily => ({
-  answerPath: (model, resolved, requestLogId) => family.answerPath({ model }, resolved, requestLogId),
+  answerPath: family.answerPath,
   open: (body) =>
     pipe(
       family.read(textOf(body.text), body.maxValues),
@@ -145,7 +144,7 @@ function readAnswer({ answer, config }: Tasks['readAnswer']['input']): Tasks['re
     sanitiser(config, () => rules),
   );
   const bodies = parts.map(({ text, inputs }) => ({ body: Buffer.from(text), inputs }));
-  const path = families[family].answerPath(terms.answer.model, resolvedOf(terms.route, config), requestLogId);
+  const path = families[family].answerPath(terms.answer, resolvedOf(terms.route, config), requestLogId);
   const read =
     'decodeMany' in dialect
       ? dialect.decodeMany(bodies, terms)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { maxEventLoopBodyBytes, maxEventLoopValues } from '../../domain/shared/limits.ts';
 import { basicConfig } from '../support/gateway.ts';
-import { scene, whole } from './scene.ts';
+import { scene, streamed, whole } from './scene.ts';
 import { chat, embeddings, messages, responses } from './talk.ts';
 
 const maxValues = 200_000;
@@ -113,5 +113,35 @@ describe('a large answer', () => {
     expect(answer.text.length).toBeLessThan(10_000);
     expect(answer.after.ledger).toEqual([]);
     expect(answer.after.logs).toMatchObject([{ error_code: 'upstream_error' }]);
+  });
+});
+
+/** Some upstreams begin with the same ids in each answer, and messages callers find a result by the id alone. */
+describe('a call with the id of an earlier turn', () => {
+  const call = { index: 0, id: 'f:0', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const answered = (member: 'message' | 'delta', content: string) => ({
+    choices: [
+      { index: 0, [member]: { role: 'assistant', content, tool_calls: [call] }, finish_reason: 'tool_calls' },
+    ],
+  });
+  const bodyWith = (text: string) => ({
+    messages: [
+      { role: 'user', content: text },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'f:0', name: 'f', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'f:0', content: 'Fine.' }] },
+    ],
+  });
+
+  it.each([
+    ['small', 'b'],
+    ['large', bulk],
+  ])('gets an id of its own, whole and streamed (%s)', async (_size, text) => {
+    const body = bodyWith(text);
+    const chunks = `data: ${JSON.stringify(answered('delta', text))}\n\ndata: [DONE]\n\n`;
+    const answers = [
+      await ask(messages, whole(answered('message', text)), { stream: false, body }),
+      await ask(messages, streamed(chunks), { body }),
+    ];
+    for (const answer of answers) expect(answer.text).toMatch(/"id":"toolu_[0-9a-f]{32}_0","name":"f"/);
   });
 });

@@ -4,13 +4,14 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type ChatEvent, chatStream } from '../../../domain/chat/chat-stream.ts';
 import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
+import { messagesStream } from '../../../domain/messages/messages-stream.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
 import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript } from '../../support/arbitraries/chat-streams.ts';
 import { aChunkSoup, aStreamedAnswer, type StreamedAnswer } from '../../support/arbitraries/messages.ts';
-import { describeMachineLaws } from '../../support/machine-laws.ts';
+import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
 import { grammarFault } from '../../support/messages-grammar.ts';
 import {
   about,
@@ -44,6 +45,18 @@ describe('the ids of calls', () => {
     expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
     for (const streamed of [[called(...calls)], calls.map((call) => called(call))])
       expect(said(...streamed).calls.map(({ id }) => id)).toEqual(ids);
+  });
+});
+
+describe('the ids of calls of an upstream that begins with the same ids in each answer', () => {
+  it('are different from those that the conversation has, streamed and whole', () => {
+    const later = { ...about, callIds: ['f:0'] };
+    const calls = ['f', 'g'].map((name, index) => piece(index, '{}', { id: `${name}:${index}` }, name));
+    const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, later);
+    const streamed = outputsOf(seal(messagesStream(later)), [called(...calls), done]);
+    const ids = ['toolu_1_0', 'g:1'];
+    expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
+    expect(saidIn(toldOf(streamed)).calls.map(({ id }) => id)).toEqual(ids);
   });
 });
 
