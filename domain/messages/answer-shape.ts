@@ -64,4 +64,4 @@ const aMessage = orEmpty(
  * piece, and the rest would look like the whole answer. `member` is the member of the choice that is read.
  */
 export const isMalformedChat = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
-  !itemsOf(isObject)(choices) || !aMessage(firstChoice(choices)?.[member]);
+  !itemsOf(isObject)(choices) || !firstChoice(choices).every((choice) => aMessage(choice[member]));

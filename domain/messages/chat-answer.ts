@@ -27,12 +27,12 @@ export interface MessageNames {
   readonly callIds?: readonly string[] | undefined;
 }
 
-/** The one choice that is translated: the first with index 0, and a choice without an index counts as 0. */
-export function firstChoice(choices: Json | undefined): JsonObject | undefined {
-  if (!isArray(choices)) return undefined;
-  for (const choice of choices) if (isObject(choice) && (numberOf(choice['index']) ?? 0) === 0) return choice;
-  return undefined;
-}
+/**
+ * The pieces of the one choice that is translated: those with index 0, and a choice without an index counts as 0. Some
+ * upstreams put the text of one answer in one of them, and its calls in another (rule 35.44).
+ */
+export const firstChoice = (choices: Json | undefined): readonly JsonObject[] =>
+  objectsOf(choices).filter(({ index }) => (numberOf(index) ?? 0) === 0);
 
 /**
  * The text of a message or delta: a string or number, its text parts, or the object that a schema asked for. For a

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, type JsonObject, membersOf } from '../shared/json.ts';
+import { isFilled, isObject, isString, type JsonObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
 import { signed } from '../chat/thought-signature.ts';
 import { protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
@@ -34,26 +34,25 @@ export function fromChatCompletion(
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
   if (isMalformedChat(completion, 'message')) return protocolFault('The upstream sent a malformed answer.');
-  const { message: sent, finish_reason } = firstChoice(completion['choices']) ?? {};
-  const message = membersOf(sent);
-  const refusal = refusalOf(message);
-  const calls = toolUses(message, about);
-  const content = [
-    ...[textOf(message), refusal].flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))),
-    ...calls,
-  ];
-  const stop = stopReason(finish_reason, {
+  const answer = firstChoice(completion['choices']);
+  const messages = answer.flatMap(({ message }) => (isObject(message) ? [message] : []));
+  const refusal = messages.map(refusalOf).join('');
+  const calls = toolUses(messages, about);
+  const texts = [...messages.map(textOf), refusal];
+  const content = [...texts.flatMap((text) => proseBlock(text, () => ({ type: 'text', text }))), ...calls];
+  const finish = answer.map(({ finish_reason }) => finish_reason).findLast(isFilled);
+  const stop = stopReason(finish, {
     called: calls.length > 0,
     cutOff: false,
     refused: refusal !== '',
     kept: preservedStopReason(completion),
   });
   if (E.isLeft(stop)) return protocolFault(stop.left);
-  if (!isObject(sent) && stop.right !== 'refusal')
+  if (messages.length === 0 && stop.right !== 'refusal')
     return protocolFault('The upstream answered without a message.');
-  const untranslated = content.length === 0 ? untranslatableField(message) : undefined;
+  const untranslated = content.length === 0 ? messages.map(untranslatableField).find(isString) : undefined;
   if (untranslated !== undefined) return protocolFault(untranslatableMessage(untranslated));
-  const thinking = proseBlock(reasoningOf(message), (thinking) => ({
+  const thinking = proseBlock(messages.map(reasoningOf).join(''), (thinking) => ({
     type: 'thinking',
     thinking,
     signature: '',
@@ -64,9 +63,8 @@ export function fromChatCompletion(
 const proseBlock = (text: string, block: (text: string) => JsonObject): readonly JsonObject[] =>
   text === '' ? [] : [block(text)];
 
-function toolUses(sent: JsonObject, about: MessageNames): readonly JsonObject[] {
-  const legacy = legacyCallOf(sent);
-  const calls = legacy === undefined ? callsOf(sent) : [...callsOf(sent), legacy];
+function toolUses(messages: readonly JsonObject[], about: MessageNames): readonly JsonObject[] {
+  const calls = messages.flatMap((message) => [callsOf(message), legacyCallOf(message) ?? []].flat());
   const ids = new CallIds(about);
   return calls.flatMap((call, ordinal) =>
     isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal))],

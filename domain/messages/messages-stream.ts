@@ -121,17 +121,19 @@ class Translation {
   private read(chunk: JsonObject): void {
     this.usage = streamedUsage(this.usage, chunk);
     this.preservedStopReason = preservedStopReason(chunk) ?? this.preservedStopReason;
-    const choice = firstChoice(chunk['choices']);
-    if (choice === undefined) return;
-    this.hasChoice = true;
-    const { [this.memberOf(chunk)]: delta, finish_reason } = choice;
-    if (isObject(delta)) this.readDelta(delta);
-    if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
+    const member = this.memberOf(chunk);
+    for (const { [member]: delta, finish_reason } of firstChoice(chunk['choices'])) {
+      this.hasChoice = true;
+      if (isObject(delta)) this.readDelta(delta);
+      if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
+    }
   }
 
   /** Some upstreams stream the whole message in one chunk. After deltas such a message only repeats them. */
   private memberOf({ choices }: JsonObject): 'delta' | 'message' {
-    return this.writer.isEmpty() && isAbsent(firstChoice(choices)?.['delta']) ? 'message' : 'delta';
+    return this.writer.isEmpty() && firstChoice(choices).every(({ delta }) => isAbsent(delta))
+      ? 'message'
+      : 'delta';
   }
 
   private readDelta(delta: JsonObject): void {

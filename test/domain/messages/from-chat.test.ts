@@ -158,15 +158,19 @@ describe('the translated message', () => {
   });
 
   it('contains choice 0 only; a choice without an index counts as choice 0', () => {
-    const other = { message: { content: 'other' }, finish_reason: 'length' };
-    const choices = [
-      { ...other, index: 1 },
-      { message: { content: 'this' }, finish_reason: 'stop' },
-    ];
+    const other = { index: 1, message: { content: 'other' }, finish_reason: 'length' };
+    const choices = [other, { message: { content: 'this' }, finish_reason: 'stop' }];
     expect(messageOf({ choices })).toMatchObject({ content: [text('this')], stop_reason: 'end_turn' });
-    expect(messageOf({ choices: [other, ...choices] })).toMatchObject({
-      content: [text('other')],
-      stop_reason: 'max_tokens',
+  });
+
+  it.each([{}, { index: 0 }])('has all choices with one index, as pieces of one answer: %j', (index) => {
+    const choices = [
+      { ...index, message: { content: 'I look.' }, finish_reason: 'tool_calls' },
+      { ...index, message: { tool_calls: [call('a', 'f', '{}'), call('b', 'g', '{}')] } },
+    ];
+    expect(messageOf({ choices })).toMatchObject({
+      content: [text('I look.'), { type: 'tool_use', id: 'a' }, { type: 'tool_use', id: 'b' }],
+      stop_reason: 'tool_use',
     });
   });
 });

@@ -157,6 +157,17 @@ describe('the events of a messages stream', () => {
     ]);
   });
 
+  it('for an answer whose text and call are in choices of one chunk with one index', () => {
+    const delta = { tool_calls: [piece(0, '{}', { id: 'a' }, 'f')] };
+    const choices = [{ delta: { content: 'I look.' } }, { index: 0, delta, finish_reason: 'tool_calls' }];
+    const { text, calls, stop } = said(chunkEvent({ choices }));
+    expect({ text, calls, stop }).toEqual({
+      text: 'I look.',
+      calls: [{ id: 'a', name: 'f', args: '{}' }],
+      stop: 'tool_use',
+    });
+  });
+
   it('for an empty message', () => {
     expect(told(says({ role: 'assistant' }), done)).toEqual([start, ...endsWith('end_turn')]);
   });
@@ -313,13 +324,13 @@ describe('the end of a messages stream', () => {
 describe('the translation of any streamed answer', () => {
   const fieldsOf = (value: Json | undefined): JsonObject =>
     typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-  /** The delta of choice 0 of an arbitrary chunk. */
-  const deltaOfFirst = ({ choices }: JsonObject): JsonObject => {
+  /** The deltas of choice 0 of an arbitrary chunk. */
+  const deltasOfFirst = ({ choices }: JsonObject): readonly JsonObject[] => {
     const all = Array.isArray(choices) ? (choices as readonly Json[]) : [];
-    const first = all.find(
+    const first = all.filter(
       (choice) => isDeepStrictEqual(fieldsOf(choice), choice) && (fieldsOf(choice)['index'] ?? 0) === 0,
     );
-    return fieldsOf(fieldsOf(first)['delta']);
+    return first.map((choice) => fieldsOf(fieldsOf(choice)['delta']));
   };
   const wordsIn = (value: Json | undefined): string =>
     Array.isArray(value) ? 'c' : typeof value === 'string' || typeof value === 'number' ? String(value) : '';
@@ -432,7 +443,7 @@ describe('the translation of any streamed answer', () => {
         expect(events.filter(({ kind }) => kind !== 'chunk')).toHaveLength(1);
         if (events.at(-1)?.kind !== 'done') return;
         const { text, thinking } = saidIn(toldOf(events));
-        const deltas = chunks.map(deltaOfFirst);
+        const deltas = chunks.flatMap(deltasOfFirst);
         expect(text).toBe(
           deltas.flatMap(({ content, refusal }) => [wordsIn(content), wordsIn(refusal)]).join(''),
         );
