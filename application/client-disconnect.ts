@@ -48,7 +48,6 @@ export function watchClientDisconnect(
   policy: ServePolicy,
 ): ClientDisconnect {
   let state: 'open' | 'answered' | 'draining' | 'left' | 'over' = 'open';
-  let lost: CallerLoss | undefined;
   let early: CallerLoss | undefined;
   const leave = (why: CallerLoss): boolean => {
     early = why;
@@ -59,7 +58,6 @@ export function watchClientDisconnect(
     return drains;
   };
   link.whenLost((why) => {
-    lost = why;
     if (state === 'open') leave(why);
   });
   return {
@@ -72,6 +70,7 @@ export function watchClientDisconnect(
     goesOn: () => {
       if (state !== 'answered') return false;
       state = 'open';
+      const lost = link.lost();
       return lost === undefined || leave(lost);
     },
     over: () => {

@@ -36,7 +36,8 @@ export interface BodyRules {
   readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
 }
 
-const toolSearch = 'tool-search-tool-2025-10-19';
+/** The beta of tool search, as the platforms call it. */
+export const toolSearch = 'tool-search-tool-2025-10-19';
 
 /** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>

@@ -22,6 +22,7 @@ import { readJsonText } from '../body.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import type { KeepAlive } from '../keep-alive.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
+import { readAsCaller } from '../read-as-caller.ts';
 import { callerKeyOf, traceContext } from '../public/caller-headers.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
 import { commonHeaders, sendJson } from '../send-json.ts';
@@ -126,13 +127,12 @@ async function served(
 ): Promise<McpAnswer> {
   if (method === 'GET') return service.listen(request);
   if (method === 'DELETE') return service.end(request);
-  const text = await readJsonText(context.req, {
-    maxBytes: maxMcpRequestBytes,
-    lease,
-    arrivals: closingWhenTooSlow(context, ports.pace),
-  });
-  // As for model requests: the key may have been revoked while the body arrived.
-  const caller = await request.authenticateAgain();
+  const bounds = { maxBytes: maxMcpRequestBytes, lease, arrivals: closingWhenTooSlow(context, ports.pace) };
+  const [text, caller] = await readAsCaller(
+    () => readJsonText(context.req, bounds),
+    E.right(request.caller),
+    request.authenticateAgain,
+  );
   return E.isLeft(caller)
     ? service.refuse(request, caller.left)
     : service.post({ ...request, caller: caller.right }, pipe(text, E.mapLeft(ofGateway)));

@@ -18,6 +18,7 @@ import { type ReadBody, readJsonBody } from '../body.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
+import { readAsCaller } from '../read-as-caller.ts';
 import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { answerFlushed } from '../stalled-caller.ts';
@@ -42,12 +43,6 @@ export interface ModelEndpointPorts extends LimitsPorts {
 }
 
 /**
- * How long a caller that was authenticated before its body was read counts as authenticated. With the time in which
- * changes reach the accounts in memory, it stays below the five seconds of rule 33.5.
- */
-const promptBodyMs = 500;
-
-/**
  * A model endpoint: authenticate → read → authenticate again if the body was slow → serve → answer. The same for every
  * family.
  */
@@ -70,14 +65,14 @@ export function modelEndpoint<A extends ParsedRequest>(
   const answered = async (
     context: RequestContext,
     telemetry: RequestTelemetry,
-    known: E.Right<Caller>,
+    known: E.Either<GatewayError, Caller>,
     lease: Lease,
   ): Promise<void> => {
-    const readSince = performance.now();
-    const body = await bodyOf(ports, context, lease);
-    // A body may take minutes to arrive. By then the key may have been revoked, or its rights changed.
-    const caller =
-      performance.now() - readSince < promptBodyMs ? known : await ports.authenticate(context.req);
+    const [body, caller] = await readAsCaller(
+      () => bodyOf(ports, context, lease),
+      known,
+      () => ports.authenticate(context.req),
+    );
     if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
     const request = modelRequest(ports, context, telemetry, caller.right, lease, body);
     const answer = await ports.serve(family, request);
