@@ -92,9 +92,9 @@ export const messages: Family<GenerationRequest> = {
     return writeAsChat(parsed, resolved);
   },
   inCallersNames: underMessagesNames,
-  answerPath: ({ model, callIds }, resolved, requestLogId) => {
+  answerPath: ({ model, calls }, resolved, requestLogId) => {
     if (takesMessages(resolved)) return { speaks: speaksMessages };
-    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model, callIds };
+    const about = { id: `msg_${requestLogId.replaceAll('-', '')}`, model, calls };
     return {
       speaks: speaksChat,
       translation: {
@@ -199,7 +199,7 @@ export const requestTermsOf = ({
   fields,
   exposedToolCount,
   mcpTools,
-  callIds,
+  calls,
 }: RequestTerms): RequestTerms => ({
   model,
   stream,
@@ -207,7 +207,7 @@ export const requestTermsOf = ({
   ...(fields === undefined ? {} : { fields }),
   exposedToolCount,
   mcpTools,
-  callIds,
+  calls,
 });
 
 /** Writes a request for a provider; an error names the fields as the caller wrote them. */

@@ -7,6 +7,7 @@ import type { CallerTags } from '../domain/request-log/caller-tags.ts';
 import type { BodySummary } from '../domain/request-log/refused-body.ts';
 import type { RequestId, RequestLogId } from '../domain/request-log/request-ids.ts';
 import type { Capability, CapabilityFields } from '../domain/routing/capabilities.ts';
+import type { KnownCalls } from '../domain/routing/generation-request.ts';
 import type { ApiFamily, ResolvedRoute } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { JsonDocument } from '../domain/shared/json-document.ts';
@@ -103,8 +104,7 @@ export interface RequestTerms {
   readonly fields?: CapabilityFields;
   /** Its tools that may belong to an MCP server; absent when the family has no tools. */
   readonly mcpTools?: readonly OfferedTool[] | undefined;
-  /** The ids of the conversation's calls, for a family whose callers find the result of a call by its id alone. */
-  readonly callIds?: readonly string[] | undefined;
+  readonly calls?: KnownCalls | undefined;
 }
 
 /** The reading view with the body itself. */
@@ -127,7 +127,7 @@ export interface Family<A extends ParsedRequest> {
   readonly inCallersNames?: (error: GatewayError, parsed: A, resolved: ResolvedRoute) => GatewayError;
   /** A translated answer gets its id from the request's own. */
   readonly answerPath: (
-    parsed: Pick<RequestTerms, 'model' | 'callIds'>,
+    parsed: Pick<RequestTerms, 'model' | 'calls'>,
     resolved: ResolvedRoute,
     requestLogId: RequestLogId,
   ) => AnswerPath;

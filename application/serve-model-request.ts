@@ -104,7 +104,7 @@ const callerLeft: GatewayError = invalidRequest('The caller left before the requ
 
 const callTerms = (
   { requestLogId, receivedAt, betas }: ModelRequest,
-  { model, stream, callIds }: RequestTerms,
+  { model, stream, calls }: RequestTerms,
   { route }: ResolvedRoute,
   { speaks, translation }: AnswerPath,
 ): CallTerms => ({
@@ -116,7 +116,7 @@ const callTerms = (
     id: `chatcmpl-${requestLogId.replaceAll('-', '')}`,
     model,
     createdSecs: Math.floor(receivedAt / 1000),
-    callIds,
+    calls,
   },
   betas,
 });

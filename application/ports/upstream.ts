@@ -1,4 +1,5 @@
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { KnownCalls } from '../../domain/routing/generation-request.ts';
 import type { ApiFamily, Route } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { StreamChunk, StreamEnd } from '../../domain/shared/stream-event.ts';
@@ -36,8 +37,7 @@ export interface AnswerNames {
   readonly id: string;
   readonly model: string;
   readonly createdSecs: number;
-  /** The ids that its calls must not have (`RequestTerms`). */
-  readonly callIds?: readonly string[] | undefined;
+  readonly calls?: KnownCalls | undefined;
 }
 
 /** A whole answer; `text` is what the caller gets, `value` is for reading. */

@@ -4,6 +4,7 @@ import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import {
   CallIds,
+  callersToolName,
   type CallPiece,
   inputOf,
   isEmptyArguments,
@@ -39,6 +40,7 @@ export class BlockWriter {
   called = false;
   /** Whether the arguments of a call were truncated. */
   cutOff = false;
+  private readonly about: MessageNames;
   private readonly ids: CallIds;
   private index = -1;
   private open: Block | undefined;
@@ -47,6 +49,7 @@ export class BlockWriter {
   private events: MessagesEvent[] = [];
 
   constructor(about: MessageNames) {
+    this.about = about;
     this.ids = new CallIds(about);
   }
 
@@ -160,7 +163,8 @@ export class BlockWriter {
         this.called = true;
         block.phase = 'open';
         const id = this.ids.give(block.id, block.ordinal);
-        return { type: 'tool_use', id, name: block.name, input: {}, ...signed(block.signature) };
+        const name = callersToolName(this.about, block.name);
+        return { type: 'tool_use', id, name, input: {}, ...signed(block.signature) };
       }
     }
   }

@@ -2,6 +2,7 @@ import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { carriedSignature } from '../chat/thought-signature.ts';
 import { billedOutputTokens } from '../ledger/price-usage.ts';
 import { generationUsage, tokenCount } from '../ledger/usage.ts';
+import type { KnownCalls } from '../routing/generation-request.ts';
 import {
   isAbsent,
   isArray,
@@ -23,9 +24,12 @@ import { maxJsonDepth } from '../shared/limits.ts';
 export interface MessageNames {
   readonly id: string;
   readonly model: string;
-  /** The ids of the calls that the conversation already has. */
-  readonly callIds?: readonly string[] | undefined;
+  readonly calls?: KnownCalls | undefined;
 }
+
+/** The name of a called tool as the caller wrote it. */
+export const callersToolName = ({ calls }: MessageNames, name: string): string =>
+  calls?.toolNames.get(name) ?? name;
 
 /**
  * The pieces of the one choice that is translated: those with index 0, and a choice without an index counts as 0. Some
@@ -163,9 +167,9 @@ export class CallIds {
   private readonly answerId: string;
   private readonly given: Set<string>;
 
-  constructor({ id, callIds }: MessageNames) {
+  constructor({ id, calls }: MessageNames) {
     this.answerId = id.replace(/^msg_/, '');
-    this.given = new Set(callIds);
+    this.given = new Set(calls?.ids);
   }
 
   /** `ordinal` is the call's place in the answer. */

@@ -9,6 +9,7 @@ import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-e
 import { withMarkOnLastBlock, isMarked, type Marks, unmarked } from './cache-marks.ts';
 import { oneContent } from './one-content.ts';
 import { contentParts, type ContentParts, textPart } from './content-parts.ts';
+import { chatToolName } from './tool-names.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
@@ -160,7 +161,7 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
   block['type'] === 'tool_reference'
     ? pipe(
         nameOf(block, 'tool_name', path),
-        E.map((name) => [textPart(`The tool ${name} is available.`)]),
+        E.map((name) => [textPart(`The tool ${chatToolName(name)} is available.`)]),
       )
     : contentParts(block, path);
 
@@ -214,7 +215,7 @@ function toolCall(block: JsonObject, path: string): Either<GatewayError, JsonObj
   return E.right({
     id: id.right,
     type: 'function',
-    function: { name: name.right, arguments: JSON.stringify(input) },
+    function: { name: chatToolName(name.right), arguments: JSON.stringify(input) },
     ...signed(carriedSignature(block)),
   });
 }

@@ -5,6 +5,7 @@ import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
 import { choiceOfNoTool, fieldError, unsupportedType, nameOf } from '../shared/field-errors.ts';
 import type { Marks } from './cache-marks.ts';
+import { chatToolName } from './tool-names.ts';
 
 /** Members of the chat body. */
 type Members = Either<GatewayError, JsonObject>;
@@ -49,7 +50,7 @@ function functionTool(
   return E.right({
     type: 'function',
     function: {
-      name: name.right,
+      name: chatToolName(name.right),
       ...(isString(description) ? { description } : {}),
       parameters: schemas(input_schema),
       ...(typeof strict === 'boolean' ? { strict } : {}),
@@ -78,7 +79,7 @@ function choiceOf(choice: JsonObject): Either<GatewayError, Json> {
   if (type === 'tool')
     return pipe(
       nameOf(choice, 'name', 'tool_choice'),
-      E.map((name) => ({ type: 'function', function: { name } })),
+      E.map((name) => ({ type: 'function', function: { name: chatToolName(name) } })),
     );
   return E.fromNullable(fieldError('tool_choice.type', 'must be `auto`, `any`, `tool` or `none`.'))(
     choices.get(type),

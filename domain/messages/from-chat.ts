@@ -8,6 +8,7 @@ import { isMalformedChat } from './answer-shape.ts';
 import {
   type MessageNames,
   CallIds,
+  callersToolName,
   type CallPiece,
   callsOf,
   firstChoice,
@@ -67,11 +68,11 @@ function toolUses(messages: readonly JsonObject[], about: MessageNames): readonl
   const calls = messages.flatMap((message) => [callsOf(message), legacyCallOf(message) ?? []].flat());
   const ids = new CallIds(about);
   return calls.flatMap((call, ordinal) =>
-    isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal))],
+    isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal), callersToolName(about, call.name))],
   );
 }
 
-const toolUse = ({ name, text, signature }: CallPiece, id: string): JsonObject => ({
+const toolUse = ({ text, signature }: CallPiece, id: string, name: string): JsonObject => ({
   type: 'tool_use',
   id,
   name,

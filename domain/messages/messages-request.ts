@@ -31,6 +31,7 @@ import type { Watched } from '../shared/json-scan.ts';
 import { blocksOf } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
+import { shortenedNames } from './tool-names.ts';
 
 const source: Watched = { content: { '*': { source: {} } } };
 const innerBlock: Watched = { source, transformations: {} };
@@ -59,7 +60,10 @@ export const messagesWatched: Watched = {
 export const readMessagesRequest = (document: JsonDocument): Either<GatewayError, GenerationRequest> =>
   pipe(
     readConversation(document, limitError(document.value)),
-    E.map((request) => ({ ...request, callIds: callIdsIn(document.value) })),
+    E.map((request) => ({
+      ...request,
+      calls: { ids: callIdsIn(document.value), toolNames: shortenedNames(document.value) },
+    })),
   );
 
 const callIdsIn = ({ messages }: JsonObject): readonly string[] =>

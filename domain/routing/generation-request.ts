@@ -15,8 +15,15 @@ export interface GenerationRequest {
   /** The number of tools of any type in the request, counted shallowly; 0 when there are none. */
   readonly exposedToolCount: number;
   readonly mcpTools: readonly OfferedTool[];
-  /** The ids of the conversation's calls, in a family whose callers find the result of a call by its id alone. */
-  readonly callIds?: readonly string[];
+  readonly calls?: KnownCalls;
+}
+
+/** What the calls of a translated answer must agree with, in a family whose answers are translated. */
+export interface KnownCalls {
+  /** The ids of the conversation's calls: callers find the result of a call by its id alone. */
+  readonly ids: readonly string[];
+  /** The caller's names of tools that have another one upstream, by that name. */
+  readonly toolNames: ReadonlyMap<string, string>;
 }
 
 /** What each family expresses in its own fields. */

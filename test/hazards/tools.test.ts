@@ -10,6 +10,7 @@ import {
   usageMissing,
   whole,
 } from '../e2e/scene.ts';
+import { chatToolName } from '../../domain/messages/tool-names.ts';
 import { chat, messages, responses } from '../e2e/talk.ts';
 
 const { ask } = scene();
@@ -139,10 +140,11 @@ describe('faults of other gateways that this gateway does not have', () => {
       expectCompleteStream(chat, answer, priced);
     });
 
-    it('messages: the long name is kept, and `properties: null` is sent as an empty object', async () => {
+    it('messages: chat APIs get a shortened name and an empty object, and the answer has the long name', async () => {
       const tools = [messagesTool(longName, schema)];
-      const answer = await ask(messages, streamed(calling('call_1', longName)), { body: { tools } });
-      expect(answer.upstream?.body['tools']).toEqual([chatTool(longName, { ...schema, properties: {} })]);
+      const short = chatToolName(longName);
+      const answer = await ask(messages, streamed(calling('call_1', short)), { body: { tools } });
+      expect(answer.upstream?.body['tools']).toEqual([chatTool(short, { ...schema, properties: {} })]);
       expect(answer.text).toContain(longName);
       expectCompleteStream(messages, answer, priced);
     });

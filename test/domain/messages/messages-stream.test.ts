@@ -50,7 +50,7 @@ describe('the ids of calls', () => {
 
 describe('the ids of calls of an upstream that begins with the same ids in each answer', () => {
   it('are different from those that the conversation has, streamed and whole', () => {
-    const later = { ...about, callIds: ['f:0'] };
+    const later = { ...about, calls: { ids: ['f:0'], toolNames: new Map() } };
     const calls = ['f', 'g'].map((name, index) => piece(index, '{}', { id: `${name}:${index}` }, name));
     const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, later);
     const streamed = outputsOf(seal(messagesStream(later)), [called(...calls), done]);
