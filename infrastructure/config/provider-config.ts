@@ -25,7 +25,7 @@ const timeoutsCodec = object({
   connect_ms: withDefault(waitMs, 5000, 'Until the connection is established, in ms.'),
   first_byte_ms: withDefault(waitMs, 120_000, 'Until the response headers arrive, in ms.'),
   idle_ms: withDefault(waitMs, 120_000, 'Between two chunks of the response, in ms.'),
-  total_ms: withDefault(waitMs, 1_800_000, 'For the whole response, in ms.'),
+  total_ms: withDefault(waitMs, 1_800_000, 'For the whole response, in ms, as far as its caller reads it.'),
 });
 
 const common = {

@@ -11,19 +11,18 @@ import { addFragment } from '../../domain/shared/fragments.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxUpstreamBodyBytes, maxUpstreamErrorBytes } from '../../domain/shared/limits.ts';
 import type { StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
-import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
+import type { Run } from '../../domain/shared/stream-machine.ts';
 import {
   answeredWith,
   headersOnError,
   type UpstreamFault,
-  upstreamError,
   used,
 } from '../../domain/upstream/upstream-fault.ts';
 import { askedWait, codeLabels, upstreamFailure } from '../../domain/upstream/upstream-words.ts';
 import type { Deadlines, Timed } from './deadlines.ts';
 import { decompress } from './decompression.ts';
 import { errorIn } from './error-body.ts';
-import { transportFault } from './transport-fault.ts';
+import { endingOf, transportFault } from './transport-fault.ts';
 import { Forwarding } from './forwarding.ts';
 import type { ConnectedProvider, WrittenRequest } from './provider.ts';
 import { fitsEventLoop } from './event-loop-limits.ts';
@@ -62,8 +61,9 @@ export type Sender = (
  */
 export class Exchange implements Dispatcher.DispatchHandler, Timed {
   readonly reply: Promise<Either<UpstreamFault, UpstreamReply>>;
-  deadlineAt: number;
-  endAt = Number.POSITIVE_INFINITY;
+  deadlineAt = Number.POSITIVE_INFINITY;
+  private lateAt = Number.POSITIVE_INFINITY;
+  private readonly totalAt: number;
   private readonly options: ExchangeOptions;
   private answer: (reply: Either<UpstreamFault, UpstreamReply>) => void = () => undefined;
   private controller: Controller | undefined;
@@ -83,7 +83,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
 
   constructor(options: ExchangeOptions) {
     this.options = options;
-    this.deadlineAt = performance.now() + options.totalMs;
+    this.totalAt = performance.now() + options.totalMs;
     this.reply = new Promise((resolve) => {
       this.answer = resolve;
     });
@@ -106,11 +106,16 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     this.deadlineAt = Math.min(this.deadlineAt, performance.now() + milliseconds);
   }
 
+  /** The time in which an upstream is not read, because its caller has no room, is not the upstream's. */
+  get endAt(): number {
+    return Math.min(this.lateAt, this.totalAt + (this.stream?.waitedMs() ?? 0));
+  }
+
   expire(): void {
     const now = performance.now();
-    const isOver = this.deadlineAt <= now;
-    // An upstream that is not read, because its caller has no room, is not late with its end.
-    if (!isOver && this.stream?.isWaiting() === true) this.endAt = now + lingerMs;
+    const isOver = Math.min(this.deadlineAt, this.totalAt) <= now;
+    // An upstream that is not read is not late with its end.
+    if (this.deadlineAt > now && this.stream?.isWaiting() === true) this.lateAt = now + lingerMs;
     else this.stop({ kind: 'timeout', phase: isOver || this.status > 0 ? 'total' : 'first_byte' });
   }
 
@@ -129,7 +134,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
   onResponseStart(_controller: Controller, status: number, head: Head): void {
     if (this.ended) return;
     // undici restarts its timeout at each informational (1xx) response, so this bounds the wait as a whole.
-    this.endAt = status < 200 ? this.sentAt + this.options.firstByteMs : Number.POSITIVE_INFINITY;
+    this.lateAt = status < 200 ? this.sentAt + this.options.firstByteMs : Number.POSITIVE_INFINITY;
     if (status < 200) return;
     this.status = status;
     this.head = head;
@@ -152,7 +157,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     });
     this.stream = forwarding;
     const forward: Forwarding['forward'] = (pass, hold) => forwarding.forward(pass, hold);
-    const endWithin = (milliseconds: number) => void (this.endAt = performance.now() + milliseconds);
+    const endWithin = (milliseconds: number) => void (this.lateAt = performance.now() + milliseconds);
     this.answer(E.right({ kind: 'stream', status, forward, endWithin }));
   }
 
@@ -221,7 +226,7 @@ export class Exchange implements Dispatcher.DispatchHandler, Timed {
     if (this.ended) return;
     if (kind === 'failed') return this.stop({ kind: 'transport' });
     this.lingering = true;
-    this.endAt = performance.now() + lingerMs;
+    this.lateAt = performance.now() + lingerMs;
   }
 
   private wholeReply(): Either<UpstreamFault, UpstreamReply> {
@@ -289,9 +294,3 @@ const notDecoded = malformed('The upstream sent an answer that is not compressed
 const headValue = (head: Head, name: string): string => String(head[name] ?? '').toLowerCase();
 /** Some upstreams compress although the gateway sends `accept-encoding: identity`. */
 const codingOf = (head: Head) => contentCodingOf(headValue(head, 'content-encoding'));
-
-function endingOf(fault: UpstreamFault | undefined): Ending {
-  if (fault === undefined) return { kind: 'eof' };
-  const { message, upstream } = upstreamError(fault);
-  return { kind: 'fault', reason: message, status: upstream?.status, faultCode: upstream?.faultCode };
-}

@@ -30,7 +30,7 @@ export function fanOut(
   const one = async (request: WrittenPart): Promise<Reply> => {
     const exchange = send(request, { stream: false, decode: (body) => E.right({ value: {}, text: body }) });
     // All exchanges together have the total timeout of one.
-    deadlineAt = Math.min(deadlineAt, exchange.deadlineAt);
+    deadlineAt = Math.min(deadlineAt, exchange.deadlineAt, exchange.endAt);
     exchange.endWithin(deadlineAt - performance.now());
     open.add(exchange);
     const reply = await exchange.reply;

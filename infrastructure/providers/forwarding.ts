@@ -35,7 +35,9 @@ export class Forwarding {
   private kept: Uint8Array[] = [];
   private keptBytes = 0;
   private ending: Ending | undefined;
-  private waiting = false;
+  /** Since when the caller has had no room. */
+  private waitingSince: number | undefined;
+  private waitedBefore = 0;
   private paused = false;
   private over = false;
 
@@ -54,7 +56,7 @@ export class Forwarding {
 
   push(bytes: Buffer): void {
     if (this.over) return;
-    if (this.pass !== undefined && !this.waiting) return this.read(bytes);
+    if (this.pass !== undefined && !this.isWaiting()) return this.read(bytes);
     addFragment(this.kept, bytes);
     this.keptBytes += bytes.length;
     if (this.keptBytes > readAheadBytes) this.pause();
@@ -62,12 +64,18 @@ export class Forwarding {
 
   end(ending: Ending): void {
     this.ending = ending;
-    if (this.pass !== undefined && !this.waiting) this.catchUp();
+    if (this.pass !== undefined && !this.isWaiting()) this.catchUp();
   }
 
   /** The caller has no room for more. */
   isWaiting(): boolean {
-    return this.waiting;
+    return this.waitingSince !== undefined;
+  }
+
+  /** For how long the caller has had no room, all in all. */
+  waitedMs(): number {
+    const { waitingSince, waitedBefore } = this;
+    return waitedBefore + (waitingSince === undefined ? 0 : performance.now() - waitingSince);
   }
 
   private catchUp(): void {
@@ -76,7 +84,7 @@ export class Forwarding {
     this.keptBytes = 0;
     // Joined first, because an upstream may send byte by byte.
     if (kept.length > 0) this.read(Buffer.concat(kept));
-    if (this.waiting || this.over) return;
+    if (this.isWaiting() || this.over) return;
     if (this.ending !== undefined) return this.take(this.run.end(this.ending));
     const { paused } = this;
     this.paused = false;
@@ -107,10 +115,11 @@ export class Forwarding {
     const room = chunks.length === 0 ? undefined : this.pass?.(chunks);
     if (end !== undefined) return this.close(end);
     if (room === undefined) return;
-    this.waiting = true;
+    this.waitingSince = performance.now();
     this.pause();
     void room.then(() => {
-      this.waiting = false;
+      this.waitedBefore = this.waitedMs();
+      this.waitingSince = undefined;
       this.catchUp();
     });
   }

@@ -1,4 +1,5 @@
-import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import type { Ending } from '../../domain/shared/stream-machine.ts';
+import { type UpstreamFault, upstreamError } from '../../domain/upstream/upstream-fault.ts';
 import { codeIn } from './error-code.ts';
 
 const timeouts: Readonly<Record<string, 'connect' | 'first_byte' | 'idle'>> = {
@@ -13,4 +14,11 @@ export function transportFault(error: Error): UpstreamFault {
   if (faultCode === undefined) return { kind: 'transport' };
   const phase = timeouts[faultCode];
   return phase === undefined ? { kind: 'transport', faultCode } : { kind: 'timeout', phase, faultCode };
+}
+
+/** What a stream ends with: the end of its bytes, or a fault. */
+export function endingOf(fault: UpstreamFault | undefined): Ending {
+  if (fault === undefined) return { kind: 'eof' };
+  const { message, upstream } = upstreamError(fault);
+  return { kind: 'fault', reason: message, status: upstream?.status, faultCode: upstream?.faultCode };
 }

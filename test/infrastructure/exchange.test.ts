@@ -274,6 +274,26 @@ describe('a stream of an upstream that leaves its connection open', () => {
     expect(end.kind).toBe('done');
   });
 
+  it.each([
+    ['is not ended by its total time while its caller has no room, and for as long after that', 700, 'done'],
+    ['is ended by its total time if its caller has room', 0, 'failed'],
+  ])('%s', async (_, noRoomMs, kind) => {
+    const { exchange } = await exchangeWith(
+      (socket) => {
+        saying('data: {"choices":[{"index":0,"delta":{"content":"a"}}]}\n\n')(socket);
+        setTimeout(() => socket.write(asChunk(Buffer.from('data: [DONE]\n\n'))), 900);
+      },
+      { stream: true, totalMs: 500 },
+    );
+    const reply = await exchange.reply;
+    if (E.isLeft(reply) || reply.right.kind !== 'stream') throw new Error('It is no stream.');
+    const end = await reply.right.forward(
+      () => (noRoomMs === 0 ? undefined : sleep(noRoomMs)),
+      () => undefined,
+    );
+    expect(end.kind).toBe(kind);
+  });
+
   it('may be longer than the limit of a body, also where it is compressed', async () => {
     const { value } = await streaming((socket) => {
       socket.write(chunked(`${events}content-encoding: gzip\r\n`));

@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerFlushed, untilFlushed } from '../../interfaces/http/stalled-caller.ts';
+import { timed } from '../support/undisturbed.ts';
 
 const patienceMs = 200;
 /** More than the buffers of a connection hold. */
@@ -42,6 +43,18 @@ describe('a caller that stops reading', () => {
   });
 });
 
+describe('a caller that reads a few bytes now and then', () => {
+  it('is disconnected after its time limit and a millisecond for each byte, in all', async () => {
+    const res = Object.assign(new EventEmitter(), {
+      socket: { timeout: 0, setTimeout: () => undefined },
+      writableLength: 300,
+      destroy: () => res.emit('close'),
+    });
+    const { allMs } = await timed(() => untilFlushed(res as unknown as ServerResponse, 'drain', patienceMs));
+    expect(allMs).toBeGreaterThanOrEqual(patienceMs + 300 - 2);
+  });
+});
+
 describe('a caller that reads its answers', () => {
   it('is not disconnected while the next answer on the connection is being prepared', async () => {
     const socket = connected();
@@ -53,7 +66,10 @@ describe('a caller that reads its answers', () => {
 
   it("has its time limit from when its answer's turn on the connection comes", async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
-    const res = Object.assign(new EventEmitter(), { socket: null as typeof socket | null });
+    const res = Object.assign(new EventEmitter(), {
+      socket: null as typeof socket | null,
+      writableLength: 0,
+    });
     const taken = untilFlushed(res as unknown as ServerResponse, 'finish');
     res.socket = socket;
     res.emit('socket');
@@ -75,7 +91,7 @@ describe('a caller that reads its answers', () => {
 
   it('leaves no listeners on its answer, however often the buffer was full', async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
-    const res = Object.assign(new EventEmitter(), { socket }) as unknown as ServerResponse;
+    const res = Object.assign(new EventEmitter(), { socket, writableLength: 0 }) as unknown as ServerResponse;
     for (let each = 0; each < 20; each += 1) {
       const taken = untilFlushed(res, 'drain', patienceMs);
       expect(socket.timeout).toBe(patienceMs);
