@@ -10,6 +10,7 @@ import { serveModelRequest } from '../application/serve-model-request.ts';
 import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, type AdminFoundations, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
+import { callerAuthentication } from './callers.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { causeOf, failuresOf, defectFields, statementErrorLog } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
@@ -33,7 +34,6 @@ import { textDigest } from '../infrastructure/text-digest.ts';
 import type { AdminRoute } from '../interfaces/http/admin/admin-route.ts';
 import { adminPage } from '../interfaces/http/admin-page.ts';
 import { type AdminApiPorts, gatewayApp } from '../interfaces/http/app.ts';
-import { authenticate } from '../interfaces/http/authenticate.ts';
 import { cutOff, type CutOff } from '../interfaces/http/cut-off.ts';
 import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
@@ -257,7 +257,7 @@ function bindApp(container: Container): void {
     ) =>
       gatewayApp({
         admin,
-        authenticate: authenticate(accounts),
+        authenticate: callerAuthentication(accounts, config, log),
         serve: serveModelRequest(ports, config.policy),
         listModels: listModels(ports.catalogue),
         limitsNow: standings.of,

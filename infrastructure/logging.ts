@@ -138,6 +138,12 @@ export const mcpCallLog =
       'mcp call',
     );
 
+/** One line for each use of a key that is not valid, by its public id, so that it can be found where it is used. */
+export const keyRefusedLog =
+  (log: Log, clean: (text: string) => string) =>
+  (publicId: string, address: string): void =>
+    log.info({ public_id: clean(publicId), address }, 'key refused');
+
 /** The key's owner. A service account is logged together with its team, which pays. */
 function ownerFields(owner: KeyOwner | undefined) {
   if (owner === undefined) return undefined;

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { CallerLink, CallerLoss } from '../../application/model-request.ts';
 import type { RequestId } from '../../domain/request-log/request-ids.ts';
+import { clientAddress } from './client-address.ts';
 import type { CutOff } from './cut-off.ts';
 
 /** What every handler of one request shares. */
@@ -79,6 +80,13 @@ export const header = (req: IncomingMessage, name: string): string | undefined =
   const value = req.headers[name];
   return typeof value === 'string' ? value : undefined;
 };
+
+/** The address of the client that sent a request. */
+export const addressOf = (req: IncomingMessage, trustedProxies: readonly string[]): string =>
+  clientAddress(
+    { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') },
+    trustedProxies,
+  );
 
 /** Sent on every response, including streams and errors; the SDKs of the messages API read `request-id`. */
 export const idHeaders = ({ requestId }: RequestContext): Record<string, string> => ({

@@ -260,6 +260,18 @@ describe('changes while replicas run', () => {
   });
 });
 
+describe('a key that is not valid', () => {
+  it('is logged by its public id and the address that it came from', async () => {
+    expect(await ask(first(), `gwk_found-in-a-script.${'x'.repeat(32)}`)).toBe(401);
+    expect(first().log.lines).toContainEqual({
+      level: 'info',
+      fields: { public_id: 'found-in-a-script', address: '127.0.0.1' },
+      message: 'key refused',
+    });
+    expect(JSON.stringify(first().log.lines)).not.toContain('x'.repeat(32));
+  });
+});
+
 describe('request logging', () => {
   it('a user with request_logging_enabled off has no log rows, but ledger rows', async () => {
     expect(await ask(first(), keys.quiet, 'quiet-1')).toBe(200);

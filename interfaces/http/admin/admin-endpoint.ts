@@ -17,11 +17,11 @@ import {
 } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
-import { clientAddress, type ClientOrigin, countedOrigin } from '../client-address.ts';
+import { type ClientOrigin, countedOrigin } from '../client-address.ts';
 import { connectionHeaders, errorHeaders, openAiError, sendError } from '../error-presenter.ts';
 import type { AdminGates } from '../gates.ts';
 import type { Lease } from '../load-gate.ts';
-import { header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
+import { addressOf, header, idHeaders, isEncrypted, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 import { answerFlushed } from '../stalled-caller.ts';
 import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
@@ -173,7 +173,7 @@ export const adminEndpoint =
   async (context: RequestContext, params: Readonly<Record<string, string>>): Promise<void> => {
     const { handle, path, gate = 'calls' } = endpoint;
     const answer = answering(ports, endpoint, context);
-    const address = addressOf(ports, context);
+    const address = addressOf(context.req, ports.trustedProxies());
     const origin = countedOrigin(address);
     const record = new AdminCallRecord(address);
     record.reportWhenOver(ports, context, path);
@@ -190,12 +190,6 @@ export const adminEndpoint =
       lease?.release();
     }
   };
-
-const addressOf = ({ trustedProxies }: AdminEndpointPorts, { req }: RequestContext): string =>
-  clientAddress(
-    { peer: req.socket.remoteAddress, forwardedFor: header(req, 'x-forwarded-for') },
-    trustedProxies(),
-  );
 
 const openCall = (
   context: RequestContext,
