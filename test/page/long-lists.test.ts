@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { pageScene } from './page-scene.ts';
 import { csvOf } from './report-pages.ts';
@@ -33,11 +34,12 @@ describe('the CSV of a long table', () => {
     expect(await csvOf(page, 'Budgets')).toHaveLength(1 + teams);
   });
 
-  it('of a list with pages is labelled as one page, with the page number in the file name', async () => {
+  it('of a list with pages is labelled as one page, has its number in the file name, and says that it is UTF-8', async () => {
     const page = await scene.open('/teams?name=many&page=3');
     const button = page.getByRole('button', { name: 'CSV of this page' });
     const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
     expect(download.suggestedFilename()).toBe('Teams, page 3.csv');
+    expect(await readFile(await download.path(), 'utf8')).toMatch(/^\uFEFF./);
     await scene.open('/teams?name=many%201');
     await page.getByRole('button', { name: 'CSV', exact: true }).waitFor();
   });

@@ -49,7 +49,7 @@ export async function csvOf(page: Page, caption: string): Promise<readonly strin
     page.waitForEvent('download'),
     page.getByRole('region', { name: caption, exact: true }).getByRole('button', { name: 'CSV' }).click(),
   ]);
-  return (await readFile(await download.path(), 'utf8')).split('\r\n');
+  return (await readFile(await download.path(), 'utf8')).replace(/^\uFEFF/, '').split('\r\n');
 }
 
 /** The query parameters in the address of the page. */
