@@ -37,12 +37,12 @@ export const failureInStream = ({ message, labels }: ReportedFailure, status?: n
 /**
  * The upstream's own message, from any envelope in use: `{error: {message}}`; `{message}`, where `error` beside it is
  * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
- * the same; `{Message}`; `{msg}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`;
+ * the same; `{Message}`; `{msg}`; `{originalMessage}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`;
  * `{text, error_code}`; any of these in `{error}`; `{title, status}`; and the first item of an array where one of these
  * is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
-  for (const { error: errors, message, detail, Message, msg } of envelopesOf(body)) {
+  for (const { error: errors, message, detail, Message, msg, originalMessage } of envelopesOf(body)) {
     const error = firstOf(errors);
     const candidates = [
       isObject(error) ? error['message'] : undefined,
@@ -51,6 +51,7 @@ export function upstreamMessage(body: Json | undefined): string | undefined {
       isArray(detail) ? fieldErrors(detail) : detail,
       Message,
       msg,
+      originalMessage,
     ];
     const found = candidates.find((each): each is string => isString(each) && each !== '');
     if (found !== undefined) return found;

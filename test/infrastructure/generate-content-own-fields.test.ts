@@ -259,6 +259,7 @@ describe('thought signatures', () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AA' }, thoughtSignature: 's' };
     const another = { inlineData: { mimeType: 'image/png', data: 'BB' } };
     expect(partsOf(told({ text: 'Here:' }, image, another))).toEqual([{ text: 'Here:' }, image, another]);
+    expect(partsOf(told({ text: 'Here:', ...another }))).toEqual([{ text: 'Here:' }, another]);
     const foreign = { role: 'assistant', images: [{ type: 'file', file: {} }] };
     expect(refused({ messages: [hi, foreign] }).param).toBe('messages[1].images[0].type');
   });

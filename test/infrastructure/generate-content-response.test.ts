@@ -104,7 +104,7 @@ describe('a whole response', () => {
   it('returns images beside the content, with their thought signatures', () => {
     const parts = [
       { text: 'Here:' },
-      { inlineData: { mimeType: 'image/png', data: 'AA' } },
+      { text: '', inlineData: { mimeType: 'image/png', data: 'AA' } },
       { inlineData: { mimeType: 'image/webp', data: 'BB' }, thoughtSignature: 's' },
     ];
     expect(message(says(parts))).toMatchObject({

@@ -70,8 +70,8 @@ function collect(part: JsonObject, collected: Collected): void {
   const rest = without(part, 'thoughtSignature');
   const image = imageOf(part);
   if (isString(text)) texts.push(text);
-  else if (image !== undefined) images.push({ ...image, ...signed(signature) });
-  else if (Object.keys(rest).length > 0) others.push(rest);
+  if (image !== undefined) images.push({ ...image, ...signed(signature) });
+  else if (!isString(text) && Object.keys(rest).length > 0) others.push(rest);
 }
 
 /** An image of the answer. An image that belongs to a thought is not part of the answer. */

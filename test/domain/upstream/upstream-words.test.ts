@@ -73,6 +73,7 @@ describe('the upstream’s own message', () => {
     ['the first of {errors}', { success: false, errors: [{ message: 'm' }, { message: 'n' }] }, 'm'],
     ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
     ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
+    ['{originalMessage}', { originalStatusCode: 424, originalMessage: 'm' }, 'm'],
     ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
     ['{text, error_code}', { text: 'm', error_code: 50002 }, 'm'],
     ['a text beside an `error_code` of 0', { text: 'm', error_code: 0 }, undefined],
