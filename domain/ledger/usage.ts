@@ -22,13 +22,22 @@ export function tokenCount(value: Json | undefined): number | undefined {
  */
 export function generationUsage(usage: Json | undefined): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
-  const promptTokens = tokenCount(usage['prompt_tokens'] ?? usage['input_tokens']);
-  const completionTokens = tokenCount(usage['completion_tokens'] ?? usage['output_tokens']);
+  const promptTokens = countUnder(usage, 'prompt_tokens', 'input_tokens');
+  const completionTokens = countUnder(usage, 'completion_tokens', 'output_tokens');
   if (promptTokens === undefined || completionTokens === undefined) return undefined;
   const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens + completionTokens);
   if (totalTokens === undefined) return undefined;
   const cached = cachedBeside(usage, totalTokens - promptTokens - completionTokens);
   return { promptTokens: promptTokens + cached, completionTokens, totalTokens };
+}
+
+/**
+ * The count under one of two names. Some gateways write both names of a count and fill in only one: the other is 0, and
+ * does not count (rule 36.91).
+ */
+function countUnder(usage: JsonObject, name: string, otherName: string): number | undefined {
+  const count = tokenCount(usage[name] ?? usage[otherName]);
+  return count === 0 ? (tokenCount(usage[otherName]) ?? 0) : count;
 }
 
 /**

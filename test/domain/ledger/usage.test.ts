@@ -83,6 +83,31 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
     expect(generationUsage(usage)).toEqual({ promptTokens, completionTokens, totalTokens });
   });
 
+  it.each<[string, JsonObject, readonly number[]]>([
+    [
+      'the chat names are 0, as in responses of gateways that write both',
+      { prompt_tokens: 0, completion_tokens: 0, input_tokens: 3, output_tokens: 5, total_tokens: 8 },
+      [3, 5, 8],
+    ],
+    [
+      'the names of responses are 0, as in chat answers of the same gateways',
+      { prompt_tokens: 3, completion_tokens: 5, input_tokens: 0, output_tokens: 0, total_tokens: 8 },
+      [3, 5, 8],
+    ],
+    [
+      'one count is 0 under both names',
+      { prompt_tokens: 0, completion_tokens: 0, input_tokens: 3, output_tokens: 0, total_tokens: 3 },
+      [3, 0, 3],
+    ],
+    [
+      'the other one is not a count',
+      { prompt_tokens: 0, completion_tokens: 5, input_tokens: -3, total_tokens: 5 },
+      [0, 5, 5],
+    ],
+  ])('of both names of a count, the one that is not 0 counts: %s', (_, usage, counted) => {
+    expect(Object.values(generationUsage(usage) ?? {})).toEqual(counted);
+  });
+
   it('cache tokens that the total includes but prompt_tokens does not are added to the prompt', () => {
     const usage = (total_tokens: number | null, more: JsonObject = {}): JsonObject => ({
       prompt_tokens: 3,
