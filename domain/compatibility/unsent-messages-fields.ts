@@ -51,9 +51,10 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['speed'],
-    in: chatOfMessages,
-    because: 'It affects the cost and latency of an answer, not its content.',
+    fields: ['speed', 'diagnostics'],
+    in: [...chatOfMessages, ...messagesBodies],
+    because:
+      'The cost and latency of an answer, and what Anthropic’s cache made of its prompt. Only Anthropic’s own API has them; Claude Code writes them to any URL, and platforms reject them.',
   },
   {
     family: 'messages',
@@ -113,9 +114,9 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['fallbacks (default)', 'fallback_credit_token', 'billing_policy (self)', 'diagnostics'],
+    fields: ['fallbacks (default)', 'fallback_credit_token', 'billing_policy (self)'],
     in: chatOfMessages,
-    because: 'They concern fallback models, billing and the cache, not the content of the answer.',
+    because: 'They concern fallback models and billing, not the content of the answer.',
   },
   {
     family: 'messages',

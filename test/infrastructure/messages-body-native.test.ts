@@ -142,6 +142,12 @@ describe('a messages body from the caller', () => {
     expect(sent(body, endpointbRules)).toEqual(body);
   });
 
+  it('fields that only Anthropic’s own API has are dropped, as Claude Code writes them to any URL', () => {
+    const body = { ...minimal, speed: 'fast', diagnostics: { previous_message_id: 'msg_01' } };
+    for (const rules of [rawPredictRules, invokeRules, endpointbRules])
+      expect(sent(body, rules)).toEqual(sent(minimal, rules));
+  });
+
   it('a region is sent, or refused if the platform has no field for it', () => {
     const body = { ...minimal, inference_geo: 'us' };
     const refused = { left: { code: 'invalid_request', param: 'inference_geo' } };
