@@ -125,9 +125,11 @@ const threadError = ({ thread }: JsonObject): GatewayError | undefined =>
         param: 'thread',
       };
 
-/** The messages API requires a limit for every answer. */
+/** The messages API requires a limit for every answer. With 0 a request only fills the prompt cache. */
 const limitError = ({ max_tokens }: JsonObject): GatewayError | undefined =>
-  isPositiveInteger(max_tokens) ? undefined : fieldError('max_tokens', 'must be a positive integer.');
+  isPositiveInteger(max_tokens) || numberOf(max_tokens) === 0
+    ? undefined
+    : fieldError('max_tokens', 'must be a positive integer, or 0.');
 
 const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
 

@@ -10,6 +10,7 @@ import {
   type Json,
   type JsonObject,
   membersOf,
+  numberOf,
   objectsOf,
   present,
 } from '../shared/json.ts';
@@ -69,6 +70,7 @@ export function toChatBody(
   const body = withPlainSystemTurns(document.value);
   const foreign = foreignField(body, reader);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
+  if (numberOf(body['max_tokens']) === 0) return E.left(noAnswer);
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
   const tools = chatToolMembers(body, marks, schema);
@@ -110,6 +112,12 @@ const foreignFields: ForeignFields = [
     (value) => isObject(value) && (isAbsent(value['bill_to']) || value['bill_to'] === 'self'),
   ],
 ];
+
+/** Only the messages body can ask for the prompt to be cached and nothing else (rule 33.91). */
+const noAnswer = fieldError(
+  'max_tokens',
+  "cannot be 0 on this model's route, whose API cannot fill a prompt cache without an answer.",
+);
 
 const foreignField = (body: JsonObject, reader: ChatReader): string | undefined =>
   (reader === 'upstream' ? foreignToChat(body) : undefined) ??

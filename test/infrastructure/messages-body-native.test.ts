@@ -142,6 +142,12 @@ describe('a messages body from the caller', () => {
     expect(sent(body, endpointbRules)).toEqual(body);
   });
 
+  it('a limit of 0, which only fills the prompt cache, is sent', () => {
+    const body = { ...minimal, max_tokens: 0 };
+    for (const rules of [rawPredictRules, invokeRules, endpointbRules])
+      expect(sent(body, rules)).toHaveProperty('max_tokens', 0);
+  });
+
   it('fields that only Anthropic’s own API has are dropped, as Claude Code writes them to any URL', () => {
     const body = { ...minimal, speed: 'fast', diagnostics: { previous_message_id: 'msg_01' } };
     for (const rules of [rawPredictRules, invokeRules, endpointbRules])

@@ -57,7 +57,7 @@ const nonEmptyList: JsonObject = {
   minItems: 1,
   items: { type: 'object', additionalProperties: true },
 };
-const positive: JsonObject = { type: 'integer', minimum: 1 };
+const aCount: JsonObject = { type: 'integer', minimum: 0 };
 const members = (properties: JsonObject): JsonObject => ({
   type: 'object',
   properties,
@@ -73,7 +73,7 @@ const messagesPath = {
 
 const message = {
   ...messagesPath,
-  required: { messages: nonEmptyList, max_tokens: positive },
+  required: { messages: nonEmptyList, max_tokens: aCount },
   answer: members({ content: { type: 'array' } }),
   streams: true,
 };
@@ -81,7 +81,7 @@ const message = {
 const count = {
   ...messagesPath,
   required: { messages: nonEmptyList },
-  answer: members({ input_tokens: { type: 'integer', minimum: 0 } }),
+  answer: members({ input_tokens: aCount }),
   streams: false,
 };
 

@@ -33,7 +33,6 @@ describe('reading a messages request', () => {
     ['an empty model', { model: '' }, 'model'],
     ['no max_tokens', { max_tokens: undefined }, 'max_tokens'],
     ['null max_tokens', { max_tokens: null }, 'max_tokens'],
-    ['max_tokens of 0', { max_tokens: 0 }, 'max_tokens'],
     ['negative max_tokens', { max_tokens: -1 }, 'max_tokens'],
     ['fractional max_tokens', { max_tokens: 1.5 }, 'max_tokens'],
     ['max_tokens over the safe integer limit', { max_tokens: 2 ** 53 }, 'max_tokens'],
@@ -71,12 +70,8 @@ describe('reading a messages request', () => {
   it('reads max_tokens by its numeric value, however the number is written', () => {
     const spelled = (digits: string) =>
       readText(`{"model":"fast","max_tokens":${digits},"messages":[{"role":"user","content":"x"}]}`);
-    expect(['1e3', '12.0', '1'].map((digits) => E.isRight(spelled(digits)))).toEqual([true, true, true]);
-    expect(['1e400', '1e-1', '-0.0'].map((digits) => E.isRight(spelled(digits)))).toEqual([
-      false,
-      false,
-      false,
-    ]);
+    expect(['1e3', '12.0', '1', '0', '0.0'].every((digits) => E.isRight(spelled(digits)))).toBe(true);
+    expect(['1e400', '1e-1', '-1'].some((digits) => E.isRight(spelled(digits)))).toBe(false);
   });
 
   it.each([

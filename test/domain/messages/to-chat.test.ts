@@ -83,6 +83,7 @@ describe('the translated chat body', () => {
     ['mcp_servers', { mcp_servers: [{ type: 'url', name: 'a', url: 'https://example.com' }] }, 'mcp_servers'],
     ['a region', { inference_geo: 'us' }, 'inference_geo'],
     ['a container', { container: 'c1' }, 'container'],
+    ['a request that only fills the prompt cache', { max_tokens: 0 }, 'max_tokens'],
     ['a container with skills', { container: { skills: [] } }, 'container'],
     [
       'a task budget',

@@ -9322,4 +9322,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 4a216dfc157152d164194a5d8db4e05777dcd781220fc31e6d5bd8a6ebdcb78c.
+// Of the description with SHA-256 0836cc497127d94a585de21d42b6d7bea06cb11e1abf1571a10c2862fbaf5572.
