@@ -1,4 +1,13 @@
-import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  objectsOf,
+} from '../shared/json.ts';
 import { requestedEffort } from './effort.ts';
 
 /**
@@ -24,6 +33,59 @@ export function withPlainSystemTurns(body: JsonObject): JsonObject {
   };
 }
 
+/**
+ * The same conversation for a model that takes a system prompt at the front only. Text before the first turn joins the
+ * prompt. Later text stays in its place, as a reminder in a turn of the user, as agents write them for such models:
+ * upstreams find a conversation in their caches up to its first change, so that text added to the prompt would make
+ * them read all of it anew.
+ */
+export function withSystemReminders(body: JsonObject): JsonObject {
+  const { system, messages } = body;
+  if (!isArray(messages) || !messages.some(isSystem)) return body;
+  const first = messages.findIndex((message) => !isSystem(message));
+  const leading = first === -1 ? messages : messages.slice(0, first);
+  const prompt = [system, ...objectsOf(leading).map(({ content }) => content)];
+  return {
+    ...body,
+    ...(leading.length > 0 && { system: prompt.flatMap(textBlocks) }),
+    messages: remindersInPlace(messages.slice(leading.length)),
+  };
+}
+
+/** Between a call and its results nothing may stand, so that a reminder there follows the results. */
+function remindersInPlace(messages: readonly Json[]): readonly Json[] {
+  const placed: Json[] = [];
+  const waiting: Json[] = [];
+  let isHeld = false;
+  for (const message of messages) {
+    if (isSystem(message)) waiting.push(...textBlocks(message['content']).map(reminder));
+    else {
+      placed.push(message);
+      isHeld = isCall(message);
+    }
+    if (!isHeld && waiting.length > 0) placed.push({ role: 'user', content: waiting.splice(0) });
+  }
+  return waiting.length === 0 ? placed : [...placed, { role: 'user', content: waiting }];
+}
+
+const isCall = (message: Json): boolean =>
+  isObject(message) && objectsOf(message['content']).some(({ type }) => type === 'tool_use');
+
+const tag = 'system-reminder';
+
+const reminder = (block: Json): Json =>
+  !isObject(block) || !isString(block['text']) || block['text'].includes(`<${tag}>`)
+    ? block
+    : { ...block, text: `<${tag}>\n${block['text']}\n</${tag}>` };
+
+const textBlocks = (content: Json | undefined): readonly Json[] => {
+  if (isString(content)) return content === '' ? [] : [{ type: 'text', text: content }];
+  return isArray(content) ? content : [];
+};
+
+export const isSystem = (message: Json): message is JsonObject =>
+  isObject(message) && message['role'] === 'system';
+
 /** The path of the effort that the caller wrote for the answer, if there is one. */
 export function effortPath({ messages, output_config: config }: JsonObject): string | undefined {
   const inForce = isArray(messages) ? effortInForce(messages) : undefined;
@@ -33,8 +95,7 @@ export function effortPath({ messages, output_config: config }: JsonObject): str
 
 /** Whether a system message has more than text, or no text. */
 const hasMembers = (message: Json): boolean =>
-  isObject(message) &&
-  message['role'] === 'system' &&
+  isSystem(message) &&
   (isAbsent(message['content']) || !isAbsent(message['output_config']) || !isAbsent(message['clear_at']));
 
 const wordsOf = ({ content, clear_at: clearAt }: JsonObject, isBehind: boolean): JsonObject => ({

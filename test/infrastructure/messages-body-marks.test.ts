@@ -42,14 +42,16 @@ describe('cache marks of a messages caller on platforms that refuse unknown fiel
       expect(ending({ role: 'user', content: [] })).toEqual([]);
     });
 
-    it('`cache_control` of the body is moved to the last user block, also if a system message is last', () => {
+    it('`cache_control` of the body is moved to the last user block, which a system message that is last becomes', () => {
       const messages = [
         { role: 'user', content: 'Hi' },
         { role: 'system', content: 'Be brief.' },
       ];
       const body = sent({ messages, cache_control: mark }, 'anthropic.claude-3-7-sonnet-20250219-v1:0');
-      expect(body['system']).toEqual([text('Be brief.')]);
-      expect(body['messages']).toEqual([{ role: 'user', content: [marked('Hi')] }]);
+      expect(body['messages']).toEqual([
+        { role: 'user', content: 'Hi' },
+        { role: 'user', content: [marked('<system-reminder>\nBe brief.\n</system-reminder>')] },
+      ]);
     });
 
     it('are sent without `scope`, at every place', () => {

@@ -265,7 +265,7 @@ describe('messages of the role `system`', () => {
     });
   });
 
-  it('that move to the front set the effort of the body, and are refused with blocks other than text', () => {
+  it('that the model does not support set the effort of the body, and are refused with blocks other than text', () => {
     const effort = { role: 'system', output_config: { effort: 'low' } };
     const said = sent({ ...minimal, messages: [user, effort] }, invokeRules);
     expect(said).toMatchObject({ output_config: { effort: 'low' }, messages: [user] });
@@ -276,14 +276,17 @@ describe('messages of the role `system`', () => {
     );
   });
 
-  it('move to the front if the model supports system text only there', () => {
+  it('before the first turn move to the front if the model supports system text only there, and later ones stay', () => {
+    const text = '<system-reminder>\nLast.\n</system-reminder>';
     expect(sent(body, rawPredictRules)).toMatchObject({
       system: [
         { type: 'text', text: 'First.' },
         { type: 'text', text: 'Later.' },
-        { type: 'text', text: 'Last.', cache_control: { type: 'ephemeral' } },
       ],
-      messages: [user],
+      messages: [
+        user,
+        { role: 'user', content: [{ type: 'text', text, cache_control: { type: 'ephemeral' } }] },
+      ],
     });
     for (const first of [{}, { system: '' }])
       expect(sent({ ...minimal, ...first, messages: [system, user] }, invokeRules)['system']).toEqual([

@@ -16,7 +16,11 @@ import { unavailableField } from '../../../domain/shared/field-errors.ts';
 import { withoutAttribution } from '../../../domain/messages/attribution.ts';
 import { restrictedGeo } from '../../../domain/messages/inference-geo.ts';
 import { outputFormat } from '../../../domain/messages/messages-request.ts';
-import { withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
+import {
+  isSystem,
+  withPlainSystemTurns,
+  withSystemReminders,
+} from '../../../domain/messages/system-turns.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -45,7 +49,7 @@ export function fromMessagesBody(
   const bounded = withFormatInPlace(withShownSystem({ ...known, messages: messages.right }));
   const placed = takesSystemTurns(call.route.upstreamModel)
     ? E.right(bounded)
-    : withSystemInFront(withPlainSystemTurns(bounded));
+    : withoutSystemTurns(withPlainSystemTurns(bounded));
   if (E.isLeft(placed)) return placed;
   const spoken = withKnownTools(withPlatformMarks(placed.right), rules);
   return outboundBody(spoken, call, rules);
@@ -141,33 +145,20 @@ function withBoundId(block: JsonObject, boundId: BoundId): JsonObject {
   return field === undefined || !isString(id) ? block : { ...block, [field]: boundId(id) };
 }
 
-/** For models that take a system prompt at the front only: appends the system turns of the conversation to it. */
-function withSystemInFront(body: JsonObject): Either<GatewayError, JsonObject> {
-  const messages = isArray(body['messages']) ? body['messages'] : [];
-  const later = objectsOf(messages).filter(isSystem);
-  if (later.length === 0) return E.right(body);
-  const foreign = foreignSystemBlock(messages);
-  if (foreign !== undefined) return E.left(unavailableField(foreign, 'its system has texts alone'));
-  return E.right({
-    ...body,
-    system: [body['system'], ...later.map(({ content }) => content)].flatMap(systemBlocks),
-    messages: messages.filter((message) => !isObject(message) || !isSystem(message)),
-  });
+/** For models that take a system prompt at the front only. */
+function withoutSystemTurns(body: JsonObject): Either<GatewayError, JsonObject> {
+  const foreign = foreignSystemBlock(isArray(body['messages']) ? body['messages'] : []);
+  return foreign === undefined
+    ? E.right(withSystemReminders(body))
+    : E.left(unavailableField(foreign, 'its system has texts alone'));
 }
 
 /** The path of the first block in a system turn that is not text, such as a change of tools between turns. */
 function foreignSystemBlock(messages: readonly Json[]): string | undefined {
   for (const [index, message] of messages.entries()) {
-    if (!isObject(message) || !isSystem(message)) continue;
+    if (!isSystem(message)) continue;
     const foreign = objectsOf(message['content']).findIndex(({ type }) => type !== 'text');
     if (foreign >= 0) return `messages[${index}].content[${foreign}].type`;
   }
   return undefined;
 }
-
-const isSystem = ({ role }: JsonObject): boolean => role === 'system';
-
-const systemBlocks = (content: Json | undefined): readonly Json[] => {
-  if (isString(content)) return content === '' ? [] : [{ type: 'text', text: content }];
-  return isArray(content) ? content : [];
-};

@@ -1,5 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { effortPath, withPlainSystemTurns } from '../../../domain/messages/system-turns.ts';
+import {
+  effortPath,
+  withPlainSystemTurns,
+  withSystemReminders,
+} from '../../../domain/messages/system-turns.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
 const user: JsonObject = { role: 'user', content: 'Hi' };
@@ -65,5 +69,53 @@ describe('the text of system messages', () => {
   it('is returned in the same body object if nothing has to change', () => {
     const body = { messages: [user, says('Always.')] };
     expect(withPlainSystemTurns(body)).toBe(body);
+  });
+});
+
+describe('system messages for a model that takes a system prompt at the front only', () => {
+  const call: JsonObject = { role: 'assistant', content: [{ type: 'tool_use', id: 't' }] };
+  const reminder = (text: string): JsonObject => ({
+    role: 'user',
+    content: [{ type: 'text', text: `<system-reminder>\n${text}\n</system-reminder>` }],
+  });
+
+  it('between the turns stay there as reminders, so that what was sent before begins what is sent next', () => {
+    const before = [user, says('One.'), answer, user];
+    const [earlier, later] = [before, [...before, says('Two.'), answer]].map((messages) =>
+      withSystemReminders({ system: 'S', messages }),
+    );
+    expect(earlier).toEqual({ system: 'S', messages: [user, reminder('One.'), answer, user] });
+    expect(later).toEqual({
+      system: 'S',
+      messages: [user, reminder('One.'), answer, user, reminder('Two.'), answer],
+    });
+  });
+
+  it('between a call and its results follow the results', () => {
+    const messages = [user, call, says('One.'), results, says('')];
+    expect(withSystemReminders({ messages })['messages']).toEqual([user, call, results, reminder('One.')]);
+    expect(withSystemReminders({ messages: messages.slice(0, 3) })['messages']).toEqual([
+      user,
+      call,
+      reminder('One.'),
+    ]);
+  });
+
+  it('that are reminders already are sent as written', () => {
+    const text = '<system-reminder>Be brief.</system-reminder>';
+    expect(withSystemReminders({ messages: [user, says(text)] })['messages']).toEqual([
+      user,
+      { role: 'user', content: [{ type: 'text', text }] },
+    ]);
+  });
+
+  it('before the first turn join the prompt', () => {
+    expect(withSystemReminders({ messages: [says('One.'), says('Two.')] })).toEqual({
+      system: [
+        { type: 'text', text: 'One.' },
+        { type: 'text', text: 'Two.' },
+      ],
+      messages: [],
+    });
   });
 });
