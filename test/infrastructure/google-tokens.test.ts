@@ -109,6 +109,25 @@ describe('access tokens', () => {
   });
 });
 
+describe.each(['HTTPS_PROXY', 'HTTP_PROXY'])('where %s names a proxy', (name) => {
+  beforeEach(() => {
+    process.env[name] = 'http://127.0.0.1:9';
+  });
+
+  afterEach(() => {
+    delete process.env[name];
+  });
+
+  it('tokens are requested without it, from the metadata server and with a file', async () => {
+    for (const source of [{}, { credentialsPath: file }]) {
+      const access = googleAccessTokens({ mode: 'adc', ...source }, context);
+      const id = googleIdTokens({ mode: 'adc', ...source, audience, header: 'authorization' }, context);
+      const sent = [await bearerOf(access), await bearerOf(id)];
+      expect(fakes.tokens.slice(-2)).toEqual(sent);
+    }
+  });
+});
+
 describe('ID tokens', () => {
   it.each(headers)('adc: come from the metadata server, for the audience, in %s', async (header) => {
     const tokens = googleIdTokens({ mode: 'adc', audience, header }, context);
