@@ -86,6 +86,13 @@ describe.each(compressions)('an answer in %s', (_, coding, compressed) => {
   });
 });
 
+it.each(['none', 'UTF-8'])('an answer with `content-encoding: %s` is read as it is', async (coding) => {
+  const answer = await whole({ headers: json(coding), body: Buffer.from(completionOf('Hello')) });
+  expectSuccessRows(answer, usage);
+  const received = await streamed({ headers: sse(coding), body: Buffer.from(stream) });
+  expectStreamSuccess(received, readStream(received.bytes), usage);
+});
+
 it('the events of a compressed stream are sent as they arrive, not at the end', async () => {
   const gzip = createGzip();
   const pieces: Buffer[] = [];
