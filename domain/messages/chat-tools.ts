@@ -10,21 +10,26 @@ import { chatToolName } from './tool-names.ts';
 /** Members of the chat body. */
 type Members = Either<GatewayError, JsonObject>;
 
-/** How the schema of a tool's input is written. */
-type SchemaWriting = (schema: JsonObject) => JsonObject;
+/** How the reader of a chat body takes schemas. */
+export interface SchemaWriting {
+  /** The schema of a tool's input as it is written. */
+  readonly schema: (schema: JsonObject) => JsonObject;
+  /** Whether the reader accepts `strict` with the schema. */
+  readonly strict: (schema: JsonObject) => boolean;
+}
 
 /**
  * The chat API refuses a function whose schema has no `properties`, even when there are none. The messages API does not
  * require them, and few MCP servers write them.
  */
-export const withProperties: SchemaWriting = (schema) =>
+export const withProperties: SchemaWriting['schema'] = (schema) =>
   schema['type'] === 'object' && isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
 
 /** Tools and the choice among them. Without tools neither is written, because chat upstreams refuse both. */
-export function chatToolMembers(body: JsonObject, marks: Marks, schemas: SchemaWriting): Members {
+export function chatToolMembers(body: JsonObject, marks: Marks, writing: SchemaWriting): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
-    const chatTool = functionTool(tool, `tools[${index}]`, schemas);
+    const chatTool = functionTool(tool, `tools[${index}]`, writing);
     if (E.isLeft(chatTool)) return chatTool;
     tools.push({ ...chatTool.right, ...marks(tool) });
   }
@@ -35,12 +40,13 @@ export function chatToolMembers(body: JsonObject, marks: Marks, schemas: SchemaW
 
 /**
  * Tools without a `type`, or of type `custom`, are functions of the caller. Any other type is a tool that the messages
- * API's own servers or models provide, and is rejected by name. Hints about loading are dropped.
+ * API's own servers or models provide, and is rejected by name. Hints about loading are dropped, and a tool is not
+ * `strict` where the reader would reject its schema.
  */
 function functionTool(
   tool: JsonObject,
   path: string,
-  schemas: SchemaWriting,
+  writing: SchemaWriting,
 ): Either<GatewayError, JsonObject> {
   const { type, description, input_schema, strict } = tool;
   if (!isAbsent(type) && type !== 'custom') return unsupportedType(tool, path);
@@ -52,8 +58,8 @@ function functionTool(
     function: {
       name: chatToolName(name.right),
       ...(isString(description) ? { description } : {}),
-      parameters: schemas(input_schema),
-      ...(typeof strict === 'boolean' ? { strict } : {}),
+      parameters: writing.schema(input_schema),
+      ...(typeof strict === 'boolean' ? { strict: strict && writing.strict(input_schema) } : {}),
     },
   });
 }

@@ -20,11 +20,12 @@ import { type Marks, noMarks } from './cache-marks.ts';
 import { chatMessages, systemMessages, withCallsTogether } from './chat-messages.ts';
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
-import { chatToolMembers, withProperties } from './chat-tools.ts';
+import { chatToolMembers, type SchemaWriting, withProperties } from './chat-tools.ts';
 import { requestedReasoning, reasoningEffort } from './effort.ts';
 import { restrictedGeo } from './inference-geo.ts';
 import { withPlainSystemTurns } from './system-turns.ts';
 import { outputFormat } from './messages-request.ts';
+import { fitsStrict } from './strict-schema.ts';
 import { platformFields } from './platform-fields.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
@@ -43,15 +44,15 @@ const writings: Readonly<Record<ChatReader, Writing>> = {
   upstream: {
     turns: withCallsTogether,
     schema: withProperties,
+    strict: fitsStrict,
     reasoning: (body) => ({ reasoning_effort: reasoningEffort(body) }),
   },
   // A provider merges turns and writes schemas itself, and refers to each as the caller did.
-  provider: { turns: identity, schema: identity, reasoning: requestedReasoning },
+  provider: { turns: identity, schema: identity, strict: () => true, reasoning: requestedReasoning },
 };
 
-interface Writing {
+interface Writing extends SchemaWriting {
   readonly turns: (messages: readonly JsonObject[]) => readonly JsonObject[];
-  readonly schema: (schema: JsonObject) => JsonObject;
   readonly reasoning: (body: JsonObject) => JsonObject;
 }
 
@@ -66,22 +67,22 @@ export function toChatBody(
   reader: ChatReader = 'upstream',
   marks: Marks = noMarks,
 ): Either<GatewayError, JsonObject> {
-  const { turns, schema, reasoning } = writings[reader];
+  const writing = writings[reader];
   const body = withPlainSystemTurns(document.value);
   const foreign = foreignField(body, reader);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   if (numberOf(body['max_tokens']) === 0) return E.left(noAnswer);
   const messages = conversation(body, marks);
   if (E.isLeft(messages)) return messages;
-  const tools = chatToolMembers(body, marks, schema);
+  const tools = chatToolMembers(body, marks, writing);
   if (E.isLeft(tools)) return tools;
-  const format = responseFormat(body);
+  const format = responseFormat(body, writing);
   if (E.isLeft(format)) return format;
   const stop = body['stop_sequences'];
   return E.right(
     present({
       model,
-      messages: turns(messages.right),
+      messages: writing.turns(messages.right),
       ...tools.right,
       max_completion_tokens: body['max_tokens'],
       temperature: body['temperature'],
@@ -89,7 +90,7 @@ export function toChatBody(
       top_k: body['top_k'],
       stop: isArray(stop) && stop.length > 0 ? stop : undefined,
       response_format: format.right,
-      ...reasoning(body),
+      ...writing.reasoning(body),
       ...marks(body),
       ...platformFields(body),
       stream: stream ? true : undefined,
@@ -152,15 +153,18 @@ function conversation(body: JsonObject, marks: Marks): Either<GatewayError, read
 }
 
 /**
- * The messages API promises an answer that follows the schema, which chat completions call `strict`. They require the
- * name, which is shown to nobody.
+ * The messages API promises an answer that follows the schema, which chat completions call `strict`. With a schema for
+ * which they reject it, they are asked for their best effort. They require the name, which is shown to nobody.
  */
-function responseFormat(body: JsonObject): Either<GatewayError, JsonObject | undefined> {
+function responseFormat(
+  body: JsonObject,
+  { strict }: SchemaWriting,
+): Either<GatewayError, JsonObject | undefined> {
   const asked = outputFormat(body);
   if (asked === undefined) return E.right(undefined);
   const { format, path } = asked;
   if (format['type'] !== 'json_schema') return E.left(fieldError(`${path}.type`, 'must be `json_schema`.'));
   const { schema } = format;
   if (!isObject(schema)) return E.left(fieldError(`${path}.schema`, 'must be an object.'));
-  return E.right({ type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } });
+  return E.right({ type: 'json_schema', json_schema: { name: 'answer', strict: strict(schema), schema } });
 }

@@ -163,6 +163,7 @@ describe('consecutive assistant messages with calls become one, since chat requi
 
 describe('tools', () => {
   const schema = { type: 'object', properties: { a: { type: 'string' } } };
+  const strictSchema = { ...schema, required: ['a'], additionalProperties: false };
   const tool = { name: 'f', description: 'does f', input_schema: schema };
   const tools = [tool];
 
@@ -172,9 +173,14 @@ describe('tools', () => {
     ['of type null', { ...tool, type: null }, { name: 'f', description: 'does f', parameters: schema }],
     ['without a description', { name: 'f', input_schema: {} }, { name: 'f', parameters: {} }],
     [
-      'with a strict schema',
+      'that are strict, with a schema that requires all of its properties',
+      { ...tool, input_schema: strictSchema, strict: true },
+      { name: 'f', description: 'does f', parameters: strictSchema, strict: true },
+    ],
+    [
+      'that are strict, with an optional property, which the chat API rejects',
       { ...tool, strict: true },
-      { name: 'f', description: 'does f', parameters: schema, strict: true },
+      { name: 'f', description: 'does f', parameters: schema, strict: false },
     ],
     [
       'without properties, which are added for the chat API',

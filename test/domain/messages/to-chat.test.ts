@@ -363,11 +363,9 @@ describe('an assistant message', () => {
 });
 
 describe('an answer schema', () => {
-  const format = { type: 'json_schema', schema: { type: 'object' } };
-  const response_format = {
-    type: 'json_schema',
-    json_schema: { name: 'answer', strict: true, schema: { type: 'object' } },
-  };
+  const schema = { type: 'object', properties: {}, additionalProperties: false };
+  const format = { type: 'json_schema', schema };
+  const response_format = { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema } };
 
   it.each<[string, object]>([
     ['output_config.format', { output_config: { format } }],
