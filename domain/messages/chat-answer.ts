@@ -217,7 +217,11 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
   const counted = generationUsage(usage);
   const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
   const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
-  const written = tokenCount(writtenTo(details) ?? usage['cache_creation_input_tokens']) ?? 0;
+  const among = tokenCount(writtenTo(details));
+  const written =
+    among === undefined
+      ? (tokenCount(usage['cache_creation_input_tokens']) ?? 0)
+      : withoutRead(among, read, prompt);
   const output =
     counted === undefined
       ? (tokenCount(usage['completion_tokens']) ?? 0)
@@ -230,6 +234,13 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
     ...thoughtIn(usage, output),
   };
 }
+
+/**
+ * The tokens of a prompt that were written to a cache, and not read from it as well: clients add up all counts. Both
+ * are kept when one exceeds the prompt, for they are then not among its tokens (rule 36.101).
+ */
+const withoutRead = (written: number, read: number, prompt: number): number =>
+  Math.max(written, read) > prompt ? written : Math.min(written, prompt - read);
 
 /**
  * Thinking tokens are reported in the details, or beside them as `reasoning_tokens`. The latter are ignored when they

@@ -316,6 +316,23 @@ describe('the end of a messages stream', () => {
     });
   });
 
+  it.each([
+    ['are cache reads', [9, 7, 7], [0, 7, 2]],
+    ['are kept if more than the prompt were read', [3, 9, 2], [0, 9, 2]],
+    ['are kept if more than the prompt were written', [3, 2, 9], [0, 2, 9]],
+  ])('usage: tokens that are counted as cache writes and as cache reads: %s', (_, reported, told) => {
+    const [prompt_tokens, cached_tokens, cache_write_tokens] = reported;
+    const [input_tokens, cache_read_input_tokens, cache_creation_input_tokens] = told;
+    const prompt_tokens_details = { cached_tokens, cache_write_tokens };
+    const usage = { prompt_tokens, completion_tokens: 5, prompt_tokens_details };
+    expect(said(finishes('stop'), chunkEvent({ choices: [], usage })).usage).toEqual({
+      input_tokens,
+      cache_read_input_tokens,
+      cache_creation_input_tokens,
+      output_tokens: 5,
+    });
+  });
+
   it('is followed by no event', () => {
     expect(eventsOf([done, says({ content: 'a' }), done, failure('late')])).toEqual(eventsOf([done]));
   });
