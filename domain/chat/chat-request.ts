@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { platformWatched } from '../compatibility/platform-watched.ts';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
+import { otherModels, otherModelsWatched } from '../routing/other-models.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -42,6 +43,7 @@ export const chatWatched: Watched = {
   reasoning: {},
   thinking: {},
   output_config: { format: {} },
+  ...otherModelsWatched,
   ...platformWatched,
 };
 
@@ -82,6 +84,7 @@ export const chatShapes: FieldShapes = [
   ['functions', anArrayOfObjects],
   ['stream_options', anObject],
   ['response_format', anObject],
+  ...otherModels,
 ];
 
 /** Images, videos and documents, in every spelling in use. Documents count because models see their pages. */

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
+import { otherModels, otherModelsWatched } from '../routing/other-models.ts';
 import {
   aBoolean,
   anArrayOfObjects,
@@ -22,6 +23,7 @@ export const responsesWatched: Watched = {
   tools: { '*': {} },
   tool_choice: {},
   text: { format: {} },
+  ...otherModelsWatched,
 };
 
 /** Checks what the gateway reasons about. Unknown item and tool types are left to the upstream. */
@@ -55,6 +57,7 @@ export const responsesShapes: FieldShapes = [
   ['input', aStringOrObjects],
   ['stream', aBoolean],
   ['tools', anArrayOfObjects],
+  ...otherModels,
 ];
 
 /** Items of a conversation that add tools: those found by a tool search, and those that a caller adds. */

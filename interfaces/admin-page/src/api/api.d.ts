@@ -1640,6 +1640,13 @@ export interface operations {
                     response_format?: {
                         [key: string]: unknown;
                     } | null;
+                    models?: unknown[] | null;
+                    fallbacks?: unknown[] | null;
+                    providerOptions?: {
+                        gateway?: {
+                            models?: unknown[];
+                        };
+                    } | null;
                 } & {
                     [key: string]: unknown;
                 };
@@ -1708,6 +1715,13 @@ export interface operations {
                     tools?: {
                         [key: string]: unknown;
                     }[] | null;
+                    models?: unknown[] | null;
+                    fallbacks?: unknown[] | null;
+                    providerOptions?: {
+                        gateway?: {
+                            models?: unknown[];
+                        };
+                    } | null;
                 } & {
                     [key: string]: unknown;
                 };
@@ -9322,4 +9336,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 0836cc497127d94a585de21d42b6d7bea06cb11e1abf1571a10c2862fbaf5572.
+// Of the description with SHA-256 011bfacff6525d064637a043853892761c9c0d6ed7b8ee8b653acd0180fb2c05.
