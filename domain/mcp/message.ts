@@ -6,6 +6,7 @@ import type { DocumentError } from '../shared/document-error.ts';
 import type { Watched } from '../shared/json-scan.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxMcpIdChars, maxMcpNameChars, maxMcpValues } from '../shared/limits.ts';
+import { isRespelled } from '../shared/respelled-key.ts';
 import type { McpError } from './mcp-error.ts';
 import { isId, type McpId } from './message-id.ts';
 
@@ -38,7 +39,7 @@ export function readMcpMessage(text: string): Either<McpError, ReadMcpMessage> {
     return refuse('invalid_request', 'The request body is no JSON-RPC 2.0 message.');
   const { params } = value;
   const keys = [...Object.keys(value), ...(isObject(params) ? Object.keys(params) : [])];
-  if (keys.some(isAlmostDeciding))
+  if (keys.some((key) => isRespelled(key, deciding)))
     return refuse('invalid_request', 'A key of the protocol is spelled in another way.');
   return pipe(
     messageOf(value),
@@ -58,7 +59,10 @@ function unread(text: string, error: DocumentError): McpError {
   return { code: 'invalid_request', message: error.message };
 }
 
-/** The keys that decide what a message does and what its record contains. */
+/**
+ * The keys that decide what a message does and what its record contains. A server must not read a different call than
+ * the one that the policy judged.
+ */
 const deciding = new Set([
   'jsonrpc',
   'id',
@@ -71,19 +75,6 @@ const deciding = new Set([
   'uri',
   'ref',
 ]);
-
-/** No longer key folds to one of these, and normalising a text can take time quadratic in its length. */
-const maxFoldedChars = 64;
-
-/**
- * Some servers ignore the case of keys and what Unicode folds. They must not read a different call than the one that
- * the policy judged.
- */
-function isAlmostDeciding(key: string): boolean {
-  if (key.length > maxFoldedChars) return false;
-  const folded = key.normalize('NFKC').toLowerCase();
-  return folded !== key && deciding.has(folded);
-}
 
 function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   const { method, params = {} } = value;
