@@ -218,10 +218,20 @@ const eventsOfNobody: McpError = {
   message: '`Last-Event-ID` goes with the session whose events it names.',
 };
 
-/** Nor does such a server know whom it asked: one caller could answer in the place of another. */
+/** Nor does such a server know whom it asked: one caller could answer in the place of another, or list its tasks. */
+function ofNobody(message: McpMessage): McpError | undefined {
+  if (message.kind === 'response') return answerOfNobody;
+  return message.kind === 'request' && message.method === 'tasks/list' ? tasksOfNobody : undefined;
+}
+
 const answerOfNobody: McpError = {
   code: 'invalid_request',
   message: 'An answer goes with the session in which the server has asked.',
+};
+const tasksOfNobody: McpError = {
+  code: 'unknown_method',
+  message:
+    '`tasks/list` is answered in a session only: without one, the server would list the tasks of all callers.',
 };
 
 async function admit(
@@ -232,7 +242,8 @@ async function admit(
 ): Promise<Either<McpError, Admitted>> {
   const admitted = await admitHttp(ports, call);
   if (E.isLeft(admitted)) return admitted;
-  if (message.kind === 'response' && admitted.right.session === undefined) return E.left(answerOfNobody);
+  const forNobody = admitted.right.session === undefined ? ofNobody(message) : undefined;
+  if (forNobody !== undefined) return E.left(forNobody);
   const { headers } = call.request;
   if (isStateless(headers) && !agreesWithHeaders(message, headers))
     return E.left({

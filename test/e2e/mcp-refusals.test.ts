@@ -257,6 +257,13 @@ describe('the gateway refuses or filters', () => {
     expect(heard).toHaveLength(before);
   });
 
+  it('`tasks/list` without a session, since the server would list the tasks of all callers', async () => {
+    const before = heard.length;
+    const { status, data } = await post({ jsonrpc: '2.0', id: 1, method: 'tasks/list' });
+    expect([status, errorIn(data).data]).toEqual([200, { error_code: 'unknown_method' }]);
+    expect(heard).toHaveLength(before);
+  });
+
   it("a cancellation without a session: it ends the caller's own call and is not sent to the server", async () => {
     const before = heard.length;
     const silent = post({ ...call('silent'), id: 'mine' });
