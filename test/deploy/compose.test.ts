@@ -123,6 +123,14 @@ describe('deploy/compose.yaml', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('has a balancer that replaces `X-Forwarded-For`, since the gateways trust the networks of its clients', () => {
+    const lines = textOf('deploy/compose/haproxy.cfg')
+      .split('\n')
+      .map((line) => line.trim());
+    expect(lines).toContain('http-request set-header X-Forwarded-For %[src]');
+    expect(lines).not.toContain('option forwardfor');
+  });
+
   itWith('haproxy', 'has a balancer configuration that `haproxy -c` accepts without warnings', async () => {
     const file = path.join(await makeTestFolder('compose'), 'haproxy.cfg');
     await writeFile(file, textOf('deploy/compose/haproxy.cfg'));
