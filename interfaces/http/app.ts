@@ -157,7 +157,7 @@ function mountPublicApi(router: Router<State>, ports: AppPorts): void {
   for (const method of mcpMethods) {
     const { service, union } = ports.mcp;
     const answer = mcpEndpoint(ports, method, service);
-    router.register(mcpPath, [method], (ctx) => answer(ctx.state.request, String(ctx.params['server_id'])));
+    router.register(mcpPath, [method], (ctx) => answer(ctx.state.request, ctx.path.slice(mcpPrefix.length)));
     const answerUnion = mcpEndpoint(ports, method, union);
     router.register('/mcp', [method], (ctx) => answerUnion(ctx.state.request, unionPlace));
   }
@@ -189,7 +189,9 @@ function mountAdminApi(router: Router<State>, ports: AdminApiPorts, open: readon
   for (const route of ports.routes) mount(route, asEndpoint(route));
 }
 
-const mcpPath = '/mcp/:server_id';
+/** The id of a server in its exact spelling: decoded, it would also be found where a proxy does not see it. */
+const mcpPrefix = '/mcp/';
+const mcpPath = `${mcpPrefix}:server_id`;
 const mcpMethods = ['POST', 'GET', 'DELETE'] as const;
 
 const pagePrefix = '/admin/';

@@ -235,6 +235,11 @@ describe('the gateway refuses or filters', () => {
     expect(heard).toHaveLength(before);
   });
 
+  it('a server id that is percent-encoded, which a proxy might take for another path', async () => {
+    const { status, data } = await post(call('fine'), {}, '%6fdd');
+    expect([status, errorIn(data).data]).toEqual([404, { error_code: 'unknown_server' }]);
+  });
+
   it('a call of a denied tool without an id', async () => {
     const before = heard.length;
     const { id: _id, ...rest } = call('denied');
