@@ -31,7 +31,8 @@ const blockCost = 64;
  * Writes content blocks one after the other, whatever the order in which their pieces arrive. A piece of the open block
  * is written at once. A later block is buffered until the open one has ended: text and thinking end as soon as
  * something else begins, a call ends when its arguments are complete, or with the answer. Arguments that are not an
- * object are never complete, and are themselves buffered until the answer ends.
+ * object are never complete, and are themselves buffered until the answer ends; an empty object is buffered until its
+ * call ends, since some upstreams send one first, and then the arguments.
  */
 export class BlockWriter {
   /** Why the rest of the answer cannot be written. */
@@ -77,6 +78,7 @@ export class BlockWriter {
   call(call: StreamedCall, piece: CallPiece): void {
     this.held += call.learn(piece);
     const text = saysNothingMore(call, piece) ? '' : call.added(piece.text);
+    if (call.replaces(text)) this.startArguments(call);
     call.argue(text);
     if (call.arguments.goesOn) {
       this.fault = 'The upstream went on with a tool call that was complete.';
@@ -84,10 +86,15 @@ export class BlockWriter {
     }
     if (call.phase === 'closed') return;
     if (call.phase === 'new') this.wait(call);
-    if (call.phase === 'waiting' || call.arguments.isOther) this.hold(call, text);
+    if (call.phase === 'waiting' || isHeldToEnd(call, text)) this.hold(call, text);
     else if (text !== '') this.delta(call.kind, text);
     if (this.waiting.length > 0) this.advance();
     this.judge();
+  }
+
+  private startArguments(call: StreamedCall): void {
+    this.release(call);
+    call.argueAgain();
   }
 
   private wait(call: StreamedCall): void {
@@ -149,7 +156,7 @@ export class BlockWriter {
     this.index += 1;
     this.emit({ type: 'content_block_start', index: this.index, content_block: this.startOf(block) });
     this.held -= blockCost;
-    const held = block.kind === 'tool_use' && block.arguments.isOther ? '' : this.release(block);
+    const held = block.kind === 'tool_use' && isHeldToEnd(block) ? '' : this.release(block);
     if (held !== '') this.delta(block.kind, held);
   }
 
@@ -183,14 +190,18 @@ export class BlockWriter {
   /** Arguments that are not an object are written once all of them have arrived, as in a whole answer. */
   private endCall(call: StreamedCall): void {
     const { begun, complete, isOther } = call.arguments;
-    if (isOther) this.delta(call.kind, JSON.stringify(inputOf(this.release(call))));
-    else this.cutOff ||= begun && !complete;
+    const held = this.release(call);
+    if (held !== '') this.delta(call.kind, isOther ? JSON.stringify(inputOf(held)) : held);
+    if (!isOther) this.cutOff ||= begun && !complete;
     call.phase = 'closed';
   }
 }
 
 const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
   call.arguments.begun ? call.repeats(piece) : isEmptyArguments(piece.text);
+
+const isHeldToEnd = (call: StreamedCall, text?: string): boolean =>
+  call.arguments.isOther || call.holdsEmptyObject(text);
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 

@@ -64,12 +64,15 @@ export class StreamedCall {
   id = '';
   name = '';
   signature: string | undefined;
-  /** Arguments that are buffered until the call's block is open or, when they are not an object, until it ends. */
+  /**
+   * Arguments that are buffered until the call's block is open or, when they are not an object or an empty one,
+   * until it ends.
+   */
   held = '';
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
   /** The index of the call in the answer, in order of appearance. */
   readonly ordinal: number;
-  readonly arguments = new ObjectText();
+  arguments = new ObjectText();
   /** All arguments so far; `undefined` when they are too long to remember. */
   private whole: string | undefined = '';
   /** The upstream sends all arguments so far in each piece. */
@@ -108,6 +111,21 @@ export class StreamedCall {
     this.arguments.see(text);
     const whole = this.whole === undefined ? undefined : this.whole + text;
     this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
+  }
+
+  /** Whether all arguments so far, with `text` as their last piece, are an empty object that is still buffered. */
+  holdsEmptyObject(text = ''): boolean {
+    return this.whole?.trim() === '{}' && (this.held + text).trim() === '{}';
+  }
+
+  /** Some upstreams send an empty object first, and then the arguments. */
+  replaces(text: string): boolean {
+    return this.holdsEmptyObject() && text.trimStart().startsWith('{');
+  }
+
+  argueAgain(): void {
+    this.arguments = new ObjectText();
+    this.whole = '';
   }
 
   /** Some upstreams send a call in pieces, and then all its arguments once more, at times written differently. */

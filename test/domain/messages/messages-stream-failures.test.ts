@@ -161,7 +161,12 @@ describe('a failed messages stream', () => {
       'after another call has begun',
       [called(piece(0, '{}', f, 'f')), called(piece(1, '{', { id: 'b' }, 'g')), called(piece(0, '{"a":1}'))],
     ],
-    ['the last call', [called(piece(0, '{}', f, 'f')), called(piece(0, '{"a":1}'))]],
+    ['the last call', [called(piece(0, '{"a":1}', f, 'f')), called(piece(0, '{"a":2}'))]],
+    [
+      'an empty object in pieces',
+      [called(piece(0, '{', f, 'f')), called(piece(0, '}')), called(piece(0, '{'))],
+    ],
+    ['an empty object', [called(piece(0, '{}', f, 'f')), called(piece(0, ','))]],
     ['within a single piece', [called(piece(0, '{"a":1}\n{"b":2}', f, 'f'))]],
     ['a call without a name', [called(piece(0, '{"a":1}', f)), called(piece(0, ','))]],
   ])('fails if a call continues after its arguments were complete: %s', (_, inputs) => {

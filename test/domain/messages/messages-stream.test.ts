@@ -80,6 +80,30 @@ describe('arguments that an upstream sends again', () => {
   });
 });
 
+describe('an empty object of arguments', () => {
+  it.each<[string, readonly string[], string]>([
+    ['the arguments that follow, in pieces', ['{}', '', '{"a":', '1}'], '{"a":1}'],
+    ['the arguments that follow as a whole', ['{}', '{"a":1}'], '{"a":1}'],
+    ['the arguments that follow, and those are sent again', ['{}', '{"a"', '{"a":1}', '{"a":1}'], '{"a":1}'],
+    ['nothing', ['{}'], '{}'],
+    ['blanks', ['{}', '\n'], '{}\n'],
+    ['another one', ['{}', '{}'], '{}'],
+  ])('gives way to %s', (_, texts, args) => {
+    const pieces = texts.map((text, at) =>
+      called(at === 0 ? piece(0, text, { id: 'a' }, 'f') : piece(0, text)),
+    );
+    const behind = called(piece(1, '{"b":2}', { id: 'b' }, 'g'));
+    const { calls, stop } = said(...pieces, behind, finishes('tool_calls'));
+    expect({ calls, stop }).toEqual({
+      calls: [
+        { id: 'a', name: 'f', args },
+        { id: 'b', name: 'g', args: '{"b":2}' },
+      ],
+      stop: 'tool_use',
+    });
+  });
+});
+
 describe('the events of a messages stream', () => {
   it('has one call for a call that the legacy field repeats, as llama-cpp-python streams it', () => {
     const both = (args: string) =>
