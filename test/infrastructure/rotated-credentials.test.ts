@@ -59,3 +59,14 @@ it('a credentials file is read again after five minutes, and its credentials are
   await eventually(async () => concealed.includes('secret-of-AKIANEW') || undefined);
   expect(await current()).toEqual({ accessKeyId: 'AKIANEW', secretAccessKey: 'secret-of-AKIANEW' });
 });
+
+it('a web identity token that cannot be read is reported with the code of the system, without its path', async () => {
+  Object.assign(process.env, {
+    AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/gateway',
+    AWS_WEB_IDENTITY_TOKEN_FILE: path.join(folder, 'token'),
+  });
+  await signingCredentials({ mode: 'default_chain' }, 'eu-west-1', context)();
+  expect(warnings).toEqual([
+    'the signing credentials could not be renewed: the default chain found no credentials (ENOENT)',
+  ]);
+});

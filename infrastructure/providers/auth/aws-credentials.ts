@@ -2,6 +2,7 @@ import type { defaultProvider } from '@aws-sdk/credential-provider-node';
 import * as E from 'fp-ts/lib/Either.js';
 import type { CloudBAuth } from '../../config/provider-auth.ts';
 import type { ProviderContext } from '../provider.ts';
+import { codeIn } from '../error-code.ts';
 import { Renewed } from './renewed.ts';
 
 /** The credentials that requests are signed with. */
@@ -74,8 +75,9 @@ function chain(region: string, warn: ProviderContext['warn']) {
   };
 }
 
-/** The name of the error only: messages of the chain contain names of profiles, roles and paths. */
+/** The code or the name of the error only: messages of the chain contain names of profiles, roles and paths. */
 const reasonOf = (error: unknown): string => {
-  const name = error instanceof Error && /^\w{1,64}$/.test(error.name) ? ` (${error.name})` : '';
-  return `the default chain found no credentials${name}`;
+  const name = error instanceof Error && /^\w{1,64}$/.test(error.name) ? error.name : undefined;
+  const word = codeIn(error, 4) ?? name;
+  return `the default chain found no credentials${word === undefined ? '' : ` (${word})`}`;
 };
