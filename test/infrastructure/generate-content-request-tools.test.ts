@@ -47,6 +47,11 @@ describe('tool calls and their results', () => {
     ['an object', ' {"a": 1}', { a: 1 }],
     ['an error', '{"error": "no"}', { error: 'no' }],
     [
+      'an object with `$ref`, which the upstream reserves for media',
+      '{"schema": {"$ref": "#/components/schemas/Pet"}}',
+      { output: '{"schema": {"$ref": "#/components/schemas/Pet"}}' },
+    ],
+    [
       'an object that is too deep',
       `{"a":${'['.repeat(300)}${']'.repeat(300)}}`,
       expect.objectContaining({ output: expect.any(String) }),

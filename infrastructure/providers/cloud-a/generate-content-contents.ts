@@ -167,6 +167,12 @@ function addResult(message: JsonObject, path: string, { turns, buckets }: Readin
   return done;
 }
 
-/** The result of a function is an object. Other text goes under `output`, the upstream's key for it. */
+/**
+ * The result of a function is an object. Other text goes under `output`, the upstream's key for it, and so does an
+ * object with `$ref`: the upstream takes that key for a reference to media of the result, and rejects all others (rule
+ * 17.61): https://github.com/vercel/ai/issues/14369
+ */
 const responseOf = (text: string): JsonObject =>
-  (text.trimStart().startsWith('{') ? exactObject(text) : undefined) ?? { output: text };
+  (text.trimStart().startsWith('{') && !text.includes('"$ref"') ? exactObject(text) : undefined) ?? {
+    output: text,
+  };
