@@ -309,7 +309,7 @@ it('a converse body always has at most four cache points, each after a block tha
   fc.assert(
     fc.property(aChat, (chat) => {
       const body = converse(chat);
-      const takesNone = converse(chat, 'meta.llama3-70b-instruct-v1:0');
+      const takesNone = converse(chat, 'qwen.qwen3-32b-v1:0');
       expect(countOf(body)).toBeLessThanOrEqual(4);
       expect(countOf(takesNone)).toBe(0);
       for (const place of placesOf(body))

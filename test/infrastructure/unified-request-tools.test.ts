@@ -65,6 +65,40 @@ describe('tool calls and their results', () => {
     );
   });
 
+  it.each([
+    ['us.meta.llama4-maverick-17b-instruct-v1:0', true],
+    ['mistral.mistral-large-2402-v1:0', true],
+    ['arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.mistral.pixtral-large-2502-v1:0', true],
+    ['us.amazon.nova-pro-v1:0', false],
+    ['anthropic.claude-sonnet-4-5-20250929-v1:0', false],
+    ['moonshotai.kimi-k2-thinking', false],
+  ])('for %s, text is separated from calls and results: %j', (model, separated) => {
+    const use = { toolUse: { toolUseId: '1', name: 'f', input: {} } };
+    const result = { toolResult: { toolUseId: '1', content: [{ text: 'one' }] } };
+    const told = turns(
+      [
+        { role: 'user', content: 'Look.' },
+        { role: 'assistant', content: 'I will.', tool_calls: [call('1')] },
+        { role: 'tool', tool_call_id: '1', content: 'one' },
+        { role: 'user', content: 'And?' },
+      ],
+      { model },
+    );
+    const apart = [
+      { role: 'assistant', content: [{ text: 'I will.' }] },
+      { role: 'user', content: [{ text: 'Go on.' }] },
+      { role: 'assistant', content: [use] },
+      { role: 'user', content: [result] },
+      { role: 'assistant', content: [{ text: 'Understood.' }] },
+      { role: 'user', content: [{ text: 'And?' }] },
+    ];
+    const together = [
+      { role: 'assistant', content: [{ text: 'I will.' }, use] },
+      { role: 'user', content: [result, { text: 'And?' }] },
+    ];
+    expect(told).toEqual([{ role: 'user', content: [{ text: 'Look.' }] }, ...(separated ? apart : together)]);
+  });
+
   it('tool results accept text, JSON, base64 images and documents', () => {
     const content = [
       text('a'),

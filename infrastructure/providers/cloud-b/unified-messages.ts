@@ -43,6 +43,7 @@ import {
 import { DocumentNames } from './unified-documents.ts';
 import { toolIdShape } from './unified-limits.ts';
 import { toolName } from './unified-tools.ts';
+import { converseTurns, isResult, type Turn } from './unified-turns.ts';
 
 /** What the translation of a conversation depends on. */
 export interface Writing {
@@ -52,6 +53,8 @@ export interface Writing {
    * as text: the model knows of them, and cannot call any tool.
    */
   readonly tools: boolean;
+  /** Whether the model takes text in a turn that has calls or results. */
+  readonly mixedTurns: boolean;
 }
 
 /** The members of a converse body that hold the conversation. */
@@ -60,14 +63,14 @@ export interface Conversation {
   readonly messages: readonly JsonObject[];
 }
 
-/** Chat messages as system blocks and turns. Consecutive messages of one role become one turn. */
+/** Chat messages as system blocks and turns. Consecutive messages of one role become one turn at first. */
 export function conversation(
   messages: Json | undefined,
   writing: Writing,
 ): Either<GatewayError, Conversation> {
   const names = new DocumentNames();
   const system: JsonObject[] = [];
-  const turns: Turn[] = [];
+  const turns: OpenTurn[] = [];
   for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
     if (!isObject(message)) return E.left(fieldError(`messages[${index}]`, 'must be an object.'));
     const read = roleBlocksOf(message, `messages[${index}]`, names, writing);
@@ -79,49 +82,24 @@ export function conversation(
   if (turns.length === 0) return E.left(emptyConversation);
   return E.right({
     system,
-    messages: withoutTrailingSpace(
-      turns.map(({ role, content }) => ({ role, content: withWords(resultsFirst(content)) })),
-    ),
+    messages: withoutTrailingSpace(converseTurns(turns, writing.mixedTurns)),
   });
 }
-
-/** Tool results come before the user's other content: the platform requires them directly after the calls. */
-const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
-  ...content.filter(isResult),
-  ...content.filter((block) => !isResult(block)),
-];
-
-/** The platform takes no document without a text in the same turn, so documents alone get one with their names. */
-function withWords(content: readonly JsonObject[]): readonly JsonObject[] {
-  const first = content.findIndex(isDocument);
-  if (first < 0 || content.some(({ text }) => text !== undefined)) return content;
-  const names = content.flatMap(({ document }) =>
-    isObject(document) && isString(document['name']) ? [document['name']] : [],
-  );
-  return [...content.slice(0, first), { text: `Attached: ${names.join(', ')}` }, ...content.slice(first)];
-}
-
-const isDocument = ({ document }: JsonObject): boolean => document !== undefined;
-
-const isResult = ({ toolResult }: JsonObject): boolean => toolResult !== undefined;
 
 /** Whether the conversation ends with tool results. */
 export const endsInToolLoop = ({ messages }: Conversation): boolean =>
   objectsOf(messages.at(-1)?.['content']).some(isResult);
 
-type Role = 'system' | 'user' | 'assistant';
-
 interface RoleBlocks {
-  readonly role: Role;
+  readonly role: Turn['role'] | 'system';
   readonly blocks: readonly JsonObject[];
 }
 
-interface Turn {
-  readonly role: Role;
+interface OpenTurn extends Turn {
   readonly content: JsonObject[];
 }
 
-function addBlocks(turns: Turn[], role: Role, blocks: readonly JsonObject[]): void {
+function addBlocks(turns: OpenTurn[], role: Turn['role'], blocks: readonly JsonObject[]): void {
   if (blocks.length === 0) return;
   const last = turns.at(-1);
   if (last?.role !== role) turns.push({ role, content: [...blocks] });
@@ -137,7 +115,7 @@ function roleBlocksOf(
   const { role, content } = message;
   const at = `${path}.content`;
   const by =
-    (role: Role) =>
+    (role: RoleBlocks['role']) =>
     (blocks: Blocks): Either<GatewayError, RoleBlocks> =>
       pipe(
         blocks,

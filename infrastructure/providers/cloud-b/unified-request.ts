@@ -14,6 +14,7 @@ import { modelFields } from './unified-fields.ts';
 import { conversation, endsInToolLoop } from './unified-messages.ts';
 import { platformOptions } from './unified-options.ts';
 import { toolConfig } from './unified-tools.ts';
+import { takesMixedTurns } from './unified-turns.ts';
 
 /** What a converse request depends on besides the caller's body. */
 export interface UnifiedCall {
@@ -46,7 +47,11 @@ export function unifiedRequest(
     messagesFamily: tier !== undefined,
   });
   if (E.isLeft(tools)) return tools;
-  const turns = conversation(body['messages'], { digest, tools: tools.right !== undefined });
+  const turns = conversation(body['messages'], {
+    digest,
+    tools: tools.right !== undefined,
+    mixedTurns: takesMixedTurns(route.upstreamModel),
+  });
   if (E.isLeft(turns)) return turns;
   const inference = inferenceConfig(body, tier);
   if (E.isLeft(inference)) return inference;
