@@ -39,6 +39,23 @@ describe('a chat request as a converse request', () => {
     ]);
   });
 
+  it.each([
+    ['greets', [{ role: 'assistant', content: 'Hello.' }]],
+    [
+      'begins after a blank text',
+      [
+        { role: 'user', content: ' ' },
+        { role: 'assistant', content: 'Hello.' },
+      ],
+    ],
+  ])('begins with a turn of the user where the assistant %s', (_, before) => {
+    expect(sent({ messages: [...before, { role: 'user', content: 'Hi' }] })['messages']).toEqual([
+      { role: 'user', content: [{ text: 'Begin.' }] },
+      { role: 'assistant', content: [{ text: 'Hello.' }] },
+      { role: 'user', content: [{ text: 'Hi' }] },
+    ]);
+  });
+
   it('leaves out blank text, which the platform rejects', () => {
     expect(
       turns([

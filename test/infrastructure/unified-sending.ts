@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { type JsonObject, parseExact } from '../../domain/shared/json.ts';
+import { type JsonObject, objectsOf, parseExact } from '../../domain/shared/json.ts';
 import { unifiedRequest } from '../../infrastructure/providers/cloud-b/unified-request.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 
@@ -45,8 +45,11 @@ export function rejected(body: JsonObject, about?: About): string | undefined {
   return request.left.param;
 }
 
-export const turns = (messages: readonly JsonObject[], about?: About) =>
-  sent({ messages, tools: [tool('f'), tool('g')] }, about)['messages'];
+/** The turns of these messages, without the one that precedes them if the assistant begins. */
+export function turns(messages: readonly JsonObject[], about?: About): readonly JsonObject[] {
+  const told = objectsOf(sent({ messages, tools: [tool('f'), tool('g')] }, about)['messages']);
+  return messages[0]?.['role'] === 'assistant' ? told.slice(1) : told;
+}
 export const tool = (name: string, more: JsonObject = {}): JsonObject => ({
   type: 'function',
   function: { name, ...more },

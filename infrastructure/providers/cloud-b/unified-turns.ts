@@ -8,12 +8,10 @@ export interface Turn {
 
 /** The turns as the platform and the model take them. */
 export const converseTurns = (turns: readonly Turn[], mixedTurns: boolean): readonly JsonObject[] =>
-  turns
-    .flatMap((turn) => (mixedTurns ? [turn] : separated(turn)))
-    .map(({ role, content }) => ({
-      role,
-      content: withWords(resultsFirst(content)),
-    }));
+  begunByUser(turns.flatMap((turn) => (mixedTurns ? [turn] : separated(turn)))).map(({ role, content }) => ({
+    role,
+    content: withWords(resultsFirst(content)),
+  }));
 
 /**
  * Whether a model takes text in a turn that has calls or results. Those of two vendors reject both, with the words
@@ -35,6 +33,13 @@ function separated(turn: Turn): readonly Turn[] {
     ? [{ role, content: ofTools }, said('assistant', 'Understood.'), { role, content: rest }]
     : [{ role, content: rest }, said('user', 'Go on.'), { role, content: ofTools }];
 }
+
+/**
+ * The platform requires that the user begins (rule 17.64). Chat clients may begin with a greeting of the assistant, or
+ * with what is left of a longer conversation: https://github.com/deepgram/deepgram-python-sdk/issues/760
+ */
+const begunByUser = (turns: readonly Turn[]): readonly Turn[] =>
+  turns[0]?.role === 'assistant' ? [said('user', 'Begin.'), ...turns] : turns;
 
 /** Tool results come before the user's other content: the platform requires them directly after the calls. */
 const resultsFirst = (content: readonly JsonObject[]): readonly JsonObject[] => [
