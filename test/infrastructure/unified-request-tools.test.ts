@@ -99,6 +99,15 @@ describe('tool calls and their results', () => {
     expect(told).toEqual([{ role: 'user', content: [{ text: 'Look.' }] }, ...(separated ? apart : together)]);
   });
 
+  it.each([[''], [' \n'], [null], [[]], [[text('')]]])(
+    'a result without content is an empty text: %j',
+    (content) => {
+      expect(turns([{ role: 'tool', tool_call_id: '1', content }])).toEqual([
+        { role: 'user', content: [{ toolResult: { toolUseId: '1', content: [{ text: '' }] } }] },
+      ]);
+    },
+  );
+
   it('tool results accept text, JSON, base64 images and documents', () => {
     const content = [
       text('a'),

@@ -62,9 +62,8 @@ describe('a chat request as a converse request', () => {
         { role: 'user', content: ' \n' },
         { role: 'assistant', content: '' },
         user(text(''), text('a')),
-        { role: 'tool', tool_call_id: '1', content: '' },
       ]),
-    ).toEqual([{ role: 'user', content: [{ toolResult: { toolUseId: '1', content: [] } }, { text: 'a' }] }]);
+    ).toEqual([{ role: 'user', content: [{ text: 'a' }] }]);
   });
 
   it('ends without trailing white space where the last message is text of the assistant', () => {

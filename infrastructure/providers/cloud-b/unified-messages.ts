@@ -182,18 +182,23 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
 function toolResult(message: JsonObject, path: string, names: DocumentNames, writing: Writing): Blocks {
   const id = stringOf(message, 'tool_call_id', path);
   if (E.isLeft(id)) return id;
-  const { content } = message;
-  const blocks = isObject(content)
-    ? E.right([jsonBlock(content)])
-    : contentBlocks(content, `${path}.content`, resultPart(names));
+  const { content: given } = message;
+  const blocks = isObject(given)
+    ? E.right([jsonBlock(given)])
+    : contentBlocks(given, `${path}.content`, resultPart(names));
   if (E.isLeft(blocks)) return blocks;
   if (!writing.tools)
     return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
   const toolUseId = boundedToolId(writing.digest, toolIdShape)(id.right);
-  return E.right([
-    { toolResult: { toolUseId, content: blocks.right.map(unmarked) }, ...lastMark(blocks.right) },
-  ]);
+  const content = blocks.right.length === 0 ? emptyResult : blocks.right.map(unmarked);
+  return E.right([{ toolResult: { toolUseId, content }, ...lastMark(blocks.right) }]);
 }
+
+/**
+ * Some models reject a result without blocks, while an empty text is accepted in a result, unlike elsewhere (rule
+ * 17.65): https://github.com/strands-agents/harness-sdk/pull/2123
+ */
+const emptyResult: readonly JsonObject[] = [{ text: '' }];
 
 const asUserBlock = (block: JsonObject): JsonObject =>
   block['json'] === undefined ? block : { text: JSON.stringify(block['json']), ...markOf(block) };
