@@ -25,6 +25,7 @@ import { thinkingLeftOut } from '../../../domain/reasoning/tool-loop.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { spelled } from './unified-options.ts';
 import { otherFamilyReasoning, type ReasoningAsSent } from './unified-reasoning.ts';
+import { isNova } from './unified-schema.ts';
 
 /** What the fields depend on besides the caller's body. */
 export interface FieldTerms {
@@ -128,7 +129,7 @@ function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, 
  * https://docs.aws.amazon.com/nova/latest/userguide/using-converse-api.html
  */
 const topKField = (topK: Json, { upstreamModel }: FieldTerms): ImpliedField =>
-  /(?:^|[/.])amazon\.nova-/.test(upstreamModel.toLowerCase())
+  isNova(upstreamModel)
     ? { name: 'inferenceConfig', value: { topK }, source: 'top_k' }
     : { name: 'top_k', value: topK, source: 'top_k' };
 

@@ -13,6 +13,7 @@ import { foreignControl, inferenceConfig } from './unified-controls.ts';
 import { modelFields } from './unified-fields.ts';
 import { conversation, endsInToolLoop } from './unified-messages.ts';
 import { platformOptions } from './unified-options.ts';
+import { isNova } from './unified-schema.ts';
 import { toolConfig } from './unified-tools.ts';
 import { takesMixedTurns } from './unified-turns.ts';
 
@@ -45,6 +46,7 @@ export function unifiedRequest(
   const tools = toolConfig(body, {
     strict: supportsStrictTools(route, tier),
     messagesFamily: tier !== undefined,
+    nova: isNova(route.upstreamModel),
   });
   if (E.isLeft(tools)) return tools;
   const turns = conversation(body['messages'], {

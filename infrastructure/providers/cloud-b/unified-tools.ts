@@ -8,6 +8,7 @@ import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { enforcedSchema } from '../messages-body/enforced-schema.ts';
 import type { ImpliedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
+import { asNovaTool, type ToolDescription } from './unified-schema.ts';
 
 /** The tools of a request, and the tool choice if `toolConfig` cannot express it. */
 export interface Tools {
@@ -20,6 +21,8 @@ export interface ToolTerms {
   readonly strict: boolean;
   /** Whether it takes a tool choice in the format of the messages body. */
   readonly messagesFamily: boolean;
+  /** Whether it is a Nova model, which takes less of a schema than others. */
+  readonly nova: boolean;
 }
 
 /**
@@ -28,12 +31,9 @@ export interface ToolTerms {
  * the messages family get the whole choice in the format of the messages body, and for other models the request is
  * rejected, unless the choice leaves only one function.
  */
-export function toolConfig(
-  body: JsonObject,
-  { strict, messagesFamily }: ToolTerms,
-): Either<GatewayError, Tools | undefined> {
+export function toolConfig(body: JsonObject, terms: ToolTerms): Either<GatewayError, Tools | undefined> {
   const described = E.traverseArrayWithIndex((index: number, tool: JsonObject) =>
-    toolSpec(tool, `tools[${index}]`, strict),
+    toolSpec(tool, `tools[${index}]`, terms),
   )(objectsOf(body['tools']));
   if (E.isLeft(described)) return described;
   const tools = described.right;
@@ -48,7 +48,7 @@ export function toolConfig(
   if (tools.length === 0 || body['tool_choice'] === 'none') return E.right(undefined);
   const config = { tools: tools.map(({ spec, mark }) => ({ toolSpec: spec, ...mark })) };
   const { right: chosen } = choice;
-  if (parallel === false && messagesFamily) return E.right({ config, choice: singleCall(chosen) });
+  if (parallel === false && terms.messagesFamily) return E.right({ config, choice: singleCall(chosen) });
   const several = singleCallFault(body);
   if (several !== undefined) return E.left(several);
   return E.right({
@@ -89,22 +89,27 @@ interface Tool {
 }
 
 /** `strict` is sent as the caller wrote it, and only to a model that supports it. */
-function toolSpec(tool: JsonObject, path: string, supportsStrict: boolean): Either<GatewayError, Tool> {
+function toolSpec(tool: JsonObject, path: string, terms: ToolTerms): Either<GatewayError, Tool> {
   const offered = offeredFunction(tool, path);
   if (E.isLeft(offered)) return offered;
   const { members, parameters } = offered.right;
   const name = toolName(offered.right.name, `${path}.function.name`);
   if (E.isLeft(name)) return name;
-  const { description, strict } = members;
-  const schema = objectSchema(parameters ?? {});
+  const strict = terms.strict ? members['strict'] : undefined;
+  const whole = objectSchema(parameters ?? {});
+  const given: ToolDescription = {
+    schema: strict === true ? enforcedSchema(whole) : whole,
+    description: isString(members['description']) ? members['description'] : '',
+  };
+  const { schema, description } = terms.nova ? asNovaTool(given) : given;
   return E.right({
     name: name.right,
     mark: { ...markOf(members), ...markOf(tool) },
     spec: {
       name: name.right,
-      ...(isString(description) && description !== '' ? { description } : {}),
-      inputSchema: { json: supportsStrict && strict === true ? enforcedSchema(schema) : schema },
-      ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
+      ...(description === '' ? {} : { description }),
+      inputSchema: { json: schema },
+      ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   });
 }

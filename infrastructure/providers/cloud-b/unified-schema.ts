@@ -1,0 +1,86 @@
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  only,
+  without,
+} from '../../../domain/shared/json.ts';
+
+export const isNova = (upstreamModel: string): boolean =>
+  /(?:^|[/.])amazon\.nova-/.test(upstreamModel.toLowerCase());
+
+/** What describes a tool to a model. The description may be empty. */
+export interface ToolDescription {
+  readonly schema: JsonObject;
+  readonly description: string;
+}
+
+/**
+ * A tool for Nova models, which take only three fields at the top level of a schema, and reject or ignore a tool that
+ * has others (rule 17.62): https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
+ * References are replaced by what they refer to. What else limits the arguments is told in the description.
+ */
+export function asNovaTool({ schema, description }: ToolDescription): ToolDescription {
+  const whole = new Inlining(schema).inlined(without(schema, '$defs', 'definitions'), []) as JsonObject;
+  const limits = Object.entries(without(whole, ...taken, ...unneeded));
+  const told = limits.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ');
+  const { description: own } = whole;
+  const words = description === '' && isString(own) ? own : description;
+  return {
+    schema: only(whole, taken),
+    description: told === '' ? words : `${words}\n\n{${told}}`.trimStart(),
+  };
+}
+
+const taken: ReadonlySet<string> = new Set(['type', 'properties', 'required']);
+
+/** What the model needs no longer, or knows from the tool. */
+const unneeded = ['$schema', '$id', '$comment', 'title', 'description', 'additionalProperties'];
+
+/**
+ * The objects that are copied for references in one schema. Schemas of real tools need a few dozen, and references that
+ * multiply could need any number.
+ */
+const maxInlinedObjects = 2000;
+
+/** Replaces the references in one schema. A reference into itself, or beyond the limit, says nothing any more. */
+class Inlining {
+  private readonly root: JsonObject;
+  private copied = 0;
+
+  constructor(root: JsonObject) {
+    this.root = root;
+  }
+
+  inlined(value: Json | undefined, open: readonly string[]): Json | undefined {
+    if (isArray(value)) return value.map((each) => this.inlined(each, open) ?? null);
+    if (!isObject(value)) return value;
+    if (open.length > 0) this.copied += 1;
+    const { $ref: reference } = value;
+    if (!isString(reference)) return this.members(value, open);
+    const own = this.members(without(value, '$ref'), open);
+    const target = open.includes(reference) ? undefined : targetOf(this.root, reference);
+    if (target === undefined || this.copied >= maxInlinedObjects) return own;
+    return { ...(this.inlined(target, [...open, reference]) as JsonObject), ...own };
+  }
+
+  private members(object: JsonObject, open: readonly string[]): JsonObject {
+    return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, this.inlined(value, open)]));
+  }
+}
+
+/** The object that a JSON pointer of the same document (RFC 6901) refers to. */
+function targetOf(root: JsonObject, reference: string): JsonObject | undefined {
+  if (!reference.startsWith('#/')) return undefined;
+  const keys = reference
+    .slice(2)
+    .split('/')
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const target = keys.reduce<Json | undefined>(
+    (value, key) => (isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined),
+    root,
+  );
+  return isObject(target) ? target : undefined;
+}
