@@ -105,12 +105,22 @@ describe('tool calls and their results', () => {
       { name: 'third', response: { output: '3' } },
     ]);
     const unanswered = contents([
+      ...hi,
       { role: 'assistant', tool_calls: [call('a', 'first')] },
       ...hi,
       { role: 'assistant', tool_calls: [call('a', 'second')] },
       { role: 'tool', tool_call_id: 'a', content: '1' },
     ]) as readonly object[];
-    expect(unanswered[3]).toMatchObject({ parts: [{ functionResponse: { name: 'second' } }] });
+    expect(unanswered[4]).toMatchObject({ parts: [{ functionResponse: { name: 'second' } }] });
+  });
+
+  it.each([
+    ['a call', { tool_calls: [call('a', 'f')] }, [{ role: 'user', parts: [{ text: 'Begin.' }] }]],
+    ['text', { content: 'Hello.' }, []],
+  ])('a conversation that begins with %s of the assistant is preceded by %j', (_, said, before) => {
+    const told = contents([{ role: 'assistant', ...said }, ...hi]) as readonly object[];
+    expect(told.slice(0, -2)).toEqual(before);
+    expect(told.at(-2)).toMatchObject({ role: 'model' });
   });
 
   it('ids of any form match results to their calls, in any order of the results', () => {

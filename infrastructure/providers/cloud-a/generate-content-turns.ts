@@ -72,13 +72,18 @@ export class Turns {
 
   /**
    * Results are a content of their own (rule 17.39): the platform's newer models reject one that has other parts, too,
-   * with the words `Requests ending with a model turn are not supported.`
+   * with the words `Requests ending with a model turn are not supported.` A conversation that begins with a call, as
+   * what is left of a longer one may, gets a turn of the user first (rule 17.66), which the platform requires before a
+   * call: https://github.com/google-gemini/gemini-cli/issues/11814
    */
   contents(): readonly JsonObject[] {
-    return this.turns.flatMap(({ role, results, parts }) => {
+    const first = this.turns[0];
+    const begun = first?.called ? [{ role: 'user', parts: [{ text: 'Begin.' }] }] : [];
+    const turns = this.turns.flatMap(({ role, results, parts }) => {
       const answers = results.toSorted((a, b) => a.ordinal - b.ordinal).map(({ part }) => part);
       return [answers, parts].filter(({ length }) => length > 0).map((each) => ({ role, parts: each }));
     });
+    return [...begun, ...turns];
   }
 
   private turn(role: Turn['role']): Turn {
