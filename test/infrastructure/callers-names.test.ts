@@ -153,7 +153,7 @@ describe('an error for a messages caller names the fields of the messages body',
         tools: [tool('f')],
         messages: [
           user,
-          { role: 'assistant', content: [{ type: 'text', text: 'a' }, use('a b')] },
+          { role: 'assistant', content: [{ type: 'text', text: 'a' }, use('')] },
           { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
         ],
       },

@@ -41,8 +41,7 @@ import {
   userPart,
 } from './unified-content.ts';
 import { DocumentNames } from './unified-documents.ts';
-import { toolIdShape } from './unified-limits.ts';
-import { toolName } from './unified-tools.ts';
+import { maxToolNameChars, toolIdShape } from './unified-limits.ts';
 import { converseTurns, isResult, type Turn } from './unified-turns.ts';
 
 /** What the translation of a conversation depends on. */
@@ -165,19 +164,27 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
   if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));
   const called = calledFunction(call, path);
   if (E.isLeft(called)) return called;
-  const { members } = called.right;
+  const { name, members } = called.right;
   const id = stringOf(call, 'id', path);
   if (E.isLeft(id)) return id;
-  const at = `${path}.function`;
-  const name = tools ? toolName(called.right.name, `${at}.name`) : E.right(called.right.name);
-  if (E.isLeft(name)) return name;
   const text = members['arguments'] ?? '';
-  if (!isString(text)) return E.left(fieldError(`${at}.arguments`, 'must be a string.'));
+  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
   if (!tools)
-    return E.right({ text: `The tool ${name.right} was called (${id.right}) with: ${text.trim() || '{}'}` });
+    return E.right({ text: `The tool ${name} was called (${id.right}) with: ${text.trim() || '{}'}` });
   const toolUseId = boundedToolId(digest, toolIdShape)(id.right);
-  return E.right({ toolUse: { toolUseId, name: name.right, input: inputOf(text) }, ...markOf(call) });
+  return E.right({
+    toolUse: { toolUseId, name: calledName(name), input: inputOf(text) },
+    ...markOf(call),
+  });
 }
+
+/**
+ * The name of an earlier call as the platform takes it. A model may have called a tool that does not exist, by a name
+ * that no tool can have here, and the call stays in the conversation (rule 17.67):
+ * https://github.com/anomalyco/opencode/pull/48750
+ */
+const calledName = (name: string): string =>
+  name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, maxToolNameChars);
 
 function toolResult(message: JsonObject, path: string, names: DocumentNames, writing: Writing): Blocks {
   const id = stringOf(message, 'tool_call_id', path);

@@ -68,7 +68,7 @@ function singleCall(chosen: Chosen | undefined): ImpliedField {
 }
 
 /** Returns the name of a tool if the platform takes it. */
-export function toolName(name: string, path: string): Either<GatewayError, string> {
+function toolName(name: string, path: string): Either<GatewayError, string> {
   if (name.length > maxToolNameChars)
     return E.left(
       fieldError(
