@@ -100,10 +100,13 @@ describe('tool calls and their results', () => {
   });
 
   it.each([[''], [' \n'], [null], [[]], [[text('')]]])(
-    'a result without content is an empty text: %j',
+    'a result without content has a text in its place: %j',
     (content) => {
       expect(turns([{ role: 'tool', tool_call_id: '1', content }])).toEqual([
-        { role: 'user', content: [{ toolResult: { toolUseId: '1', content: [{ text: '' }] } }] },
+        {
+          role: 'user',
+          content: [{ toolResult: { toolUseId: '1', content: [{ text: '(empty result)' }] } }],
+        },
       ]);
     },
   );

@@ -202,10 +202,10 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
 }
 
 /**
- * Some models reject a result without blocks, while an empty text is accepted in a result, unlike elsewhere (rule
- * 17.65): https://github.com/strands-agents/harness-sdk/pull/2123
+ * Some models reject a result without blocks, and some a blank text (rule 17.65):
+ * https://github.com/strands-agents/harness-sdk/pull/2123
  */
-const emptyResult: readonly JsonObject[] = [{ text: '' }];
+const emptyResult: readonly JsonObject[] = [{ text: '(empty result)' }];
 
 const asUserBlock = (block: JsonObject): JsonObject =>
   block['json'] === undefined ? block : { text: JSON.stringify(block['json']), ...markOf(block) };

@@ -40,10 +40,10 @@ const taken: ReadonlySet<string> = new Set(['type', 'properties', 'required']);
 const unneeded = ['$schema', '$id', '$comment', 'title', 'description', 'additionalProperties'];
 
 /**
- * The objects that are copied for references in one schema. Schemas of real tools need a few dozen, and references that
- * multiply could need any number.
+ * The values that may be copied for references in one schema before no more are replaced. Schemas of real tools need
+ * some hundred, and references that multiply could need any number.
  */
-const maxInlinedObjects = 2000;
+const maxInlinedValues = 20_000;
 
 /** Replaces the references in one schema. A reference into itself, or beyond the limit, says nothing any more. */
 class Inlining {
@@ -55,14 +55,14 @@ class Inlining {
   }
 
   inlined(value: Json | undefined, open: readonly string[]): Json | undefined {
+    if (open.length > 0) this.copied += 1;
     if (isArray(value)) return value.map((each) => this.inlined(each, open) ?? null);
     if (!isObject(value)) return value;
-    if (open.length > 0) this.copied += 1;
     const { $ref: reference } = value;
     if (!isString(reference)) return this.members(value, open);
     const own = this.members(without(value, '$ref'), open);
     const target = open.includes(reference) ? undefined : targetOf(this.root, reference);
-    if (target === undefined || this.copied >= maxInlinedObjects) return own;
+    if (target === undefined || this.copied >= maxInlinedValues) return own;
     return { ...(this.inlined(target, [...open, reference]) as JsonObject), ...own };
   }
 
