@@ -1,3 +1,4 @@
+import { answerInCalls } from '../chat/chat-envelope.ts';
 import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { carriedSignature } from '../chat/thought-signature.ts';
 import { billedOutputTokens } from '../ledger/price-usage.ts';
@@ -164,17 +165,17 @@ export const isEmptyCall = ({ id, name, text }: Omit<CallPiece, 'index' | 'signa
  * without an id of its own gets a generated one, the same whether the answer is streamed or whole (rule 35.40).
  */
 export class CallIds {
-  private readonly answerId: string;
+  private readonly answer: string;
   private readonly given: Set<string>;
 
   constructor({ id, calls }: MessageNames) {
-    this.answerId = id.replace(/^msg_/, '');
+    this.answer = answerInCalls(id);
     this.given = new Set(calls?.ids);
   }
 
   /** `ordinal` is the call's place in the answer. */
   give(id: string, ordinal: number): string {
-    if (id === '' || this.given.has(id)) return `toolu_${this.answerId}_${ordinal}`;
+    if (id === '' || this.given.has(id)) return `toolu_${this.answer}_${ordinal}`;
     this.given.add(id);
     return id;
   }

@@ -142,6 +142,6 @@ describe('a call with the id of an earlier turn', () => {
       await ask(messages, whole(answered('message', text)), { stream: false, body }),
       await ask(messages, streamed(chunks), { body }),
     ];
-    for (const answer of answers) expect(answer.text).toMatch(/"id":"toolu_[0-9a-f]{32}_0","name":"f"/);
+    for (const answer of answers) expect(answer.text).toMatch(/"id":"toolu_[0-9a-f]{24}_0","name":"f"/);
   });
 });

@@ -92,7 +92,7 @@ function expectCalls({ facts, body }: Content, calls: readonly ToldCall[]): void
     if (inPieces) expect(Object.keys(args).length).toBeGreaterThan(0);
     else expect(args).toEqual(told[index]?.args);
     const { id = '' } = told[index] ?? {};
-    expect(call.id).toMatch(id === '' ? /^call_[0-9a-f]{32}_0_\d+$/ : new RegExp(`^${id}$`));
+    expect(call.id).toMatch(id === '' ? /^call_[0-9a-f]{24}_0_\d+$/ : new RegExp(`^${id}$`));
   }
 }
 
