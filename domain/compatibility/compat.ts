@@ -7,6 +7,7 @@ import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
 import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
+import { hasReturnedMetadata, withoutReturnedMetadata } from './returned-metadata.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
 /** The `compat` compatibility block, for chat-style upstreams, with defaults filled in. */
@@ -66,17 +67,19 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
 };
 
 /**
- * `developer_role: system` changes the role of outbound developer messages to `system`, and nothing else in them.
- * `system_messages: leading` merges all system messages into one at the front, and then `user_after_results: bridge`
- * separates the user from the results of tools.
+ * What the gateway itself added to earlier answers is removed (rule 43.81). `developer_role: system` changes the role of
+ * outbound developer messages to `system`, and nothing else in them. `system_messages: leading` merges all system
+ * messages into one at the front, and then `user_after_results: bridge` separates the user from the results of tools.
  */
 const rewriteMessages: Transform = (compat, { value, exact }) => {
   const { messages } = value;
   const renames = compat.developerRole === 'system' && objectsOf(messages).some(isFromDeveloper);
   const gathers = compat.systemMessages === 'leading' && isScattered(messages);
   const bridges = compat.userAfterResults === 'bridge' && hasUserAfterResults(messages);
-  if (!renames && !gathers && !bridges) return noChanges;
-  const renamed = renames ? withDeveloperRole(exact('messages')) : exact('messages');
+  const returned = hasReturnedMetadata(messages);
+  if (!renames && !gathers && !bridges && !returned) return noChanges;
+  const own = returned ? withoutReturnedMetadata(exact('messages')) : exact('messages');
+  const renamed = renames ? withDeveloperRole(own) : own;
   const gathered = gathers ? withLeadingSystem(renamed) : renamed;
   return changesOf(['messages', bridges ? withBridges(gathered) : gathered]);
 };
