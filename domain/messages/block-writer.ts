@@ -86,8 +86,8 @@ export class BlockWriter {
     }
     if (call.phase === 'closed') return;
     if (call.phase === 'new') this.wait(call);
-    if (call.phase === 'waiting' || isHeldToEnd(call, text)) this.hold(call, text);
-    else if (text !== '') this.delta(call.kind, text);
+    if (call.phase === 'waiting' || isHeldToEnd(call)) this.hold(call, text);
+    else if (text !== '') this.tell(call, text);
     if (this.waiting.length > 0) this.advance();
     this.judge();
   }
@@ -156,8 +156,9 @@ export class BlockWriter {
     this.index += 1;
     this.emit({ type: 'content_block_start', index: this.index, content_block: this.startOf(block) });
     this.held -= blockCost;
-    const held = block.kind === 'tool_use' && isHeldToEnd(block) ? '' : this.release(block);
-    if (held !== '') this.delta(block.kind, held);
+    if (block.kind === 'tool_use' && isHeldToEnd(block)) return;
+    const held = this.release(block);
+    if (held !== '') this.tell(block, held);
   }
 
   private startOf(block: Block): JsonObject {
@@ -176,6 +177,11 @@ export class BlockWriter {
     }
   }
 
+  private tell(block: Block, text: string): void {
+    if (block.kind === 'tool_use') block.told = true;
+    this.delta(block.kind, text);
+  }
+
   private delta(kind: Block['kind'], text: string): void {
     this.emit({ type: 'content_block_delta', index: this.index, delta: deltaOf(kind, text) });
   }
@@ -191,7 +197,7 @@ export class BlockWriter {
   private endCall(call: StreamedCall): void {
     const { begun, complete, isOther } = call.arguments;
     const held = this.release(call);
-    if (held !== '') this.delta(call.kind, isOther ? JSON.stringify(inputOf(held)) : held);
+    if (held !== '') this.tell(call, isOther ? JSON.stringify(inputOf(held)) : held);
     if (!isOther) this.cutOff ||= begun && !complete;
     call.phase = 'closed';
   }
@@ -200,8 +206,7 @@ export class BlockWriter {
 const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
   call.arguments.begun ? call.repeats(piece) : isEmptyArguments(piece.text);
 
-const isHeldToEnd = (call: StreamedCall, text?: string): boolean =>
-  call.arguments.isOther || call.holdsEmptyObject(text);
+const isHeldToEnd = (call: StreamedCall): boolean => call.arguments.isOther || call.holdsEmptyObject();
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 

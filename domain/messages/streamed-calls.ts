@@ -18,6 +18,8 @@ export class ObjectText {
   isOther = false;
   /** More text came after the object. */
   goesOn = false;
+  /** Nothing is in the object so far. */
+  isEmpty = true;
   private depth = 0;
   private inString = false;
   private escaped = false;
@@ -32,6 +34,7 @@ export class ObjectText {
 
   private seeToken(code: number): void {
     this.isOther = !this.begun && code !== openBrace;
+    this.isEmpty &&= !this.begun || code === closeBrace;
     this.begun = true;
     this.goesOn = this.complete;
     if (code === quote) this.inString = true;
@@ -69,6 +72,8 @@ export class StreamedCall {
    * until it ends.
    */
   held = '';
+  /** Arguments were written to the caller. */
+  told = false;
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
   /** The index of the call in the answer, in order of appearance. */
   readonly ordinal: number;
@@ -113,9 +118,9 @@ export class StreamedCall {
     this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
   }
 
-  /** Whether all arguments so far, with `text` as their last piece, are an empty object that is still buffered. */
-  holdsEmptyObject(text = ''): boolean {
-    return this.whole?.trim() === '{}' && (this.held + text).trim() === '{}';
+  /** Whether all arguments so far are an empty object that is still buffered. */
+  holdsEmptyObject(): boolean {
+    return this.arguments.complete && this.arguments.isEmpty && !this.told;
   }
 
   /** Some upstreams send an empty object first, and then the arguments. */

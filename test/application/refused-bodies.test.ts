@@ -27,7 +27,7 @@ const known = { modelKey: 'fast', label: 'fast', resolvedModelKey: undefined };
 describe('the log row of a request whose body is rejected', () => {
   it.each<[ApiFamily, JsonObject]>([
     ['chat_completions', { messages: [] }],
-    ['messages', { max_tokens: 0 }],
+    ['messages', { max_tokens: -1 }],
     ['responses', { input: 7 }],
   ])('has its model, stream flag and tool counts: %s', async (family, wrong) => {
     expect(await refused(family, { ...wrong, stream: true, tools })).toEqual({

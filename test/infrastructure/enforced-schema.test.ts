@@ -96,7 +96,7 @@ describe('limits that the upstream does not enforce', () => {
       expect(sent({ ...minimal, ...tools(strict) }, rules)['tools']).toMatchObject([
         { input_schema: schema },
       ]);
-    expect(sentUnified(tools(strict))['toolConfig']).toEqual({
+    expect(sentUnified(tools(strict), { model: 'qwen.qwen3-32b-v1:0' })['toolConfig']).toEqual({
       tools: [{ toolSpec: { name: 'f', inputSchema: { json: schema }, strict } }],
     });
   });
