@@ -73,8 +73,11 @@ const isCall = (message: Json): boolean =>
 
 const tag = 'system-reminder';
 
-const reminder = (block: Json): Json =>
-  !isObject(block) || !isString(block['text']) || block['text'].includes(`<${tag}>`)
+const reminder = (block: Json): Json => (isObject(block) ? asReminder(block) : block);
+
+/** A block with text of the system as one that stands in a turn of the user. */
+export const asReminder = (block: JsonObject): JsonObject =>
+  !isString(block['text']) || block['text'].includes(`<${tag}>`)
     ? block
     : { ...block, text: `<${tag}>\n${block['text']}\n</${tag}>` };
 

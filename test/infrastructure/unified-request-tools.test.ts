@@ -99,6 +99,33 @@ describe('tool calls and their results', () => {
     expect(told).toEqual([{ role: 'user', content: [{ text: 'Look.' }] }, ...(separated ? apart : together)]);
   });
 
+  it('system messages between the turns of a messages caller stay there as reminders, after results', () => {
+    const use = { toolUse: { toolUseId: '1', name: 'f', input: {} } };
+    const said = [
+      { role: 'system', content: 'S' },
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', tool_calls: [call('1')] },
+      { role: 'system', content: 'Be brief.' },
+      { role: 'tool', tool_call_id: '1', content: 'one' },
+    ];
+    const result = { toolResult: { toolUseId: '1', content: [{ text: 'one' }] } };
+    const reminder = { text: '<system-reminder>\nBe brief.\n</system-reminder>' };
+    const before = [
+      { role: 'user', content: [{ text: 'Look.' }] },
+      { role: 'assistant', content: [use] },
+    ];
+    const tools = [{ type: 'function', function: { name: 'f' } }];
+    const body = { messages: said, tools };
+    expect(sent(body, { translated: true })).toMatchObject({
+      system: [{ text: 'S' }],
+      messages: [...before, { role: 'user', content: [result, reminder] }],
+    });
+    expect(sent(body)).toMatchObject({
+      system: [{ text: 'S' }, { text: 'Be brief.' }],
+      messages: [...before, { role: 'user', content: [result] }],
+    });
+  });
+
   it.each([[''], [' \n'], [null], [[]], [[text('')]]])(
     'a result without content has a text in its place: %j',
     (content) => {

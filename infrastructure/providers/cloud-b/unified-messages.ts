@@ -40,6 +40,7 @@ import {
   textBlocks,
   userPart,
 } from './unified-content.ts';
+import { asReminder } from '../../../domain/messages/system-turns.ts';
 import { DocumentNames } from './unified-documents.ts';
 import { maxToolNameChars, toolIdShape } from './unified-limits.ts';
 import { converseTurns, isResult, type Turn } from './unified-turns.ts';
@@ -54,6 +55,8 @@ export interface Writing {
   readonly tools: boolean;
   /** Whether the model takes text in a turn that has calls or results. */
   readonly mixedTurns: boolean;
+  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.92). */
+  readonly reminders: boolean;
 }
 
 /** The members of a converse body that hold the conversation. */
@@ -75,8 +78,9 @@ export function conversation(
     const read = roleBlocksOf(message, `messages[${index}]`, names, writing);
     if (E.isLeft(read)) return read;
     const { role, blocks } = read.right;
-    if (role === 'system') system.push(...blocks);
-    else addBlocks(turns, role, blocks);
+    if (role !== 'system') addBlocks(turns, role, blocks);
+    else if (turns.length === 0 || !writing.reminders) system.push(...blocks);
+    else addBlocks(turns, 'user', blocks.map(asReminder));
   }
   if (turns.length === 0) return E.left(emptyConversation);
   return E.right({

@@ -53,6 +53,7 @@ export function unifiedRequest(
     digest,
     tools: tools.right !== undefined,
     mixedTurns: takesMixedTurns(route.upstreamModel),
+    reminders: translated === true,
   });
   if (E.isLeft(turns)) return turns;
   const inference = inferenceConfig(body, tier);
