@@ -1,11 +1,8 @@
 import { answerInCalls } from '../chat/chat-envelope.ts';
 import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { carriedSignature } from '../chat/thought-signature.ts';
-import { billedOutputTokens } from '../ledger/price-usage.ts';
-import { generationUsage, tokenCount } from '../ledger/usage.ts';
 import type { KnownCalls } from '../routing/generation-request.ts';
 import {
-  isAbsent,
   isArray,
   isDeeperThan,
   isFilled,
@@ -20,6 +17,7 @@ import {
   parseJson,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
+import { messagesUsage } from './messages-usage.ts';
 
 /** The names in a translated answer: an id that the gateway made, and the model as the caller asked for it. */
 export interface MessageNames {
@@ -207,73 +205,6 @@ export function exactObject(text: string): JsonObject | undefined {
   const value = parseJson(text);
   return isObject(value) && !isDeeperThan(value, maxJsonDepth) ? parseExactObject(text) : undefined;
 }
-
-/**
- * Usage in the fields of the messages family. Input tokens exclude cache reads and cache writes. Output tokens are
- * those that are billed as output, with thinking tokens among them when they are reported. An unknown count is 0.
- */
-export function messagesUsage(reported: Json | undefined): JsonObject {
-  const usage = membersOf(reported);
-  const details = membersOf(usage['prompt_tokens_details']);
-  const counted = generationUsage(usage);
-  const prompt = counted?.promptTokens ?? tokenCount(usage['prompt_tokens']) ?? 0;
-  const read = tokenCount(details['cached_tokens'] ?? cachedIn(usage)) ?? 0;
-  const among = tokenCount(writtenTo(details));
-  const written =
-    among === undefined
-      ? (tokenCount(usage['cache_creation_input_tokens']) ?? 0)
-      : withoutRead(among, read, prompt);
-  const output =
-    counted === undefined
-      ? (tokenCount(usage['completion_tokens']) ?? 0)
-      : Number(billedOutputTokens(counted));
-  return {
-    input_tokens: uncached(usage, prompt, read + written),
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
-    output_tokens: output,
-    ...thoughtIn(usage, output),
-  };
-}
-
-/**
- * The tokens of a prompt that were written to a cache, and not read from it as well: clients add up all counts. Both
- * are kept when one exceeds the prompt, for they are then not among its tokens (rule 36.101).
- */
-const withoutRead = (written: number, read: number, prompt: number): number =>
-  Math.max(written, read) > prompt ? written : Math.min(written, prompt - read);
-
-/**
- * Thinking tokens are reported in the details, or beside them as `reasoning_tokens`. The latter are ignored when they
- * exceed the output, since some upstreams then count tokens that are not part of it.
- */
-function thoughtIn(usage: JsonObject, output: number): JsonObject {
-  const { completion_tokens_details: details, reasoning_tokens: beside } = usage;
-  const detailed = isObject(details) ? tokenCount(details['reasoning_tokens']) : undefined;
-  const thought = detailed ?? tokenCount(beside);
-  const isAmong = thought !== undefined && (thought === detailed || thought <= output);
-  return isAmong ? { output_tokens_details: { thinking_tokens: thought } } : {};
-}
-
-/**
- * The prompt tokens without those of the cache. `input_tokens`, as the messages family names it, already excludes them.
- */
-const uncached = (usage: JsonObject, prompt: number, cached: number): number =>
-  isAbsent(usage['prompt_tokens']) ? (tokenCount(usage['input_tokens']) ?? 0) : Math.max(0, prompt - cached);
-
-/** The fields for cache reads of upstreams that report no prompt details. */
-const cachedIn = (usage: JsonObject): Json | undefined =>
-  usage['cached_tokens'] ??
-  usage['num_cached_tokens'] ??
-  usage['prompt_cache_hit_tokens'] ??
-  usage['cache_read_input_tokens'];
-
-/** The names that upstreams and routers use for the prompt tokens written to a cache. */
-const writtenTo = (details: JsonObject): Json | undefined =>
-  details['cache_write_tokens'] ??
-  details['cache_creation_input_tokens'] ??
-  details['cache_creation_tokens'] ??
-  details['cached_creation_tokens'];
 
 /**
  * In a whole message clients also read the breakdown of cache writes. When there are writes, their breakdown is

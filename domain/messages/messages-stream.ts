@@ -14,13 +14,13 @@ import {
   firstChoice,
   legacyCallOf,
   messageOf,
-  messagesUsage,
   reasoningOf,
   refusalOf,
   textOf,
   untranslatableMessage,
   untranslatableField,
 } from './chat-answer.ts';
+import { messagesUsage } from './messages-usage.ts';
 import { preservedStopReason, stopReason } from './stop-reason.ts';
 import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { messages } from '../../application/families.ts';
 import { generationUsage } from '../../domain/ledger/usage.ts';
-import { messagesUsage } from '../../domain/messages/chat-answer.ts';
+import { messagesUsage } from '../../domain/messages/messages-usage.ts';
 import type { Compatibility, ResolvedRoute, FamilySupport } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';

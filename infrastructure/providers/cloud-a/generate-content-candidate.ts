@@ -56,7 +56,7 @@ interface Collected {
 }
 
 function collect(part: JsonObject, collected: Collected): void {
-  const { texts, calls, images, reasoning, others } = collected;
+  const { calls, reasoning } = collected;
   const { thought, thoughtSignature, text, functionCall } = part;
   const signature = isString(thoughtSignature) ? thoughtSignature : undefined;
   if (isObject(functionCall)) {
@@ -66,7 +66,16 @@ function collect(part: JsonObject, collected: Collected): void {
   }
   const isThought = thought === true && isString(text);
   if (isThought || signature !== undefined) reasoning.push(thinking(isThought ? text : '', signature));
-  if (isThought) return;
+  if (!isThought) collectShown(part, signature, collected);
+}
+
+/** Text and an image may come in one part. */
+function collectShown(
+  part: JsonObject,
+  signature: string | undefined,
+  { texts, images, others }: Collected,
+): void {
+  const { text } = part;
   const rest = without(part, 'thoughtSignature');
   const image = imageOf(part);
   if (isString(text)) texts.push(text);

@@ -4,14 +4,13 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { type ChatEvent, chatStream } from '../../../domain/chat/chat-stream.ts';
 import { fromChatCompletion } from '../../../domain/messages/from-chat.ts';
-import { messagesStream } from '../../../domain/messages/messages-stream.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { andThen, seal } from '../../../domain/shared/stream-machine.ts';
 import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { aChatScript } from '../../support/arbitraries/chat-streams.ts';
 import { aChunkSoup, aStreamedAnswer, type StreamedAnswer } from '../../support/arbitraries/messages.ts';
-import { describeMachineLaws, outputsOf } from '../../support/machine-laws.ts';
+import { describeMachineLaws } from '../../support/machine-laws.ts';
 import { grammarFault } from '../../support/messages-grammar.ts';
 import {
   about,
@@ -36,73 +35,6 @@ const endsWith = (stop_reason: string, usage: object = zero) => [
   { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage },
   { type: 'message_stop' },
 ];
-
-describe('the ids of calls', () => {
-  it('are different if the upstream gives several calls the same one, streamed and whole', () => {
-    const calls = ['f', 'g', 'h'].map((name, index) => piece(index, '{}', { id: 'a' }, name));
-    const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, about);
-    const ids = ['a', 'toolu_1_1', 'toolu_1_2'];
-    expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
-    for (const streamed of [[called(...calls)], calls.map((call) => called(call))])
-      expect(said(...streamed).calls.map(({ id }) => id)).toEqual(ids);
-  });
-});
-
-describe('the ids of calls of an upstream that begins with the same ids in each answer', () => {
-  it('are different from those that the conversation has, streamed and whole', () => {
-    const later = { ...about, calls: { ids: ['f:0'], toolNames: new Map() } };
-    const calls = ['f', 'g'].map((name, index) => piece(index, '{}', { id: `${name}:${index}` }, name));
-    const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, later);
-    const streamed = outputsOf(seal(messagesStream(later)), [called(...calls), done]);
-    const ids = ['toolu_1_0', 'g:1'];
-    expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
-    expect(saidIn(toldOf(streamed)).calls.map(({ id }) => id)).toEqual(ids);
-  });
-});
-
-describe('arguments that an upstream sends again', () => {
-  it.each<[string, readonly string[], string]>([
-    ['all so far in each piece', ['{', '{"a"', '{"a":{"b"', '{"a":{"b":1', '{"a":{"b":1}}'], '{"a":{"b":1}}'],
-    ['all so far in each piece, some of which add nothing', ['{"a', '{"a', '{"a":1}', '{"a":1}'], '{"a":1}'],
-    ['the whole once more, with other white space', ['{"a":', ' 1}', '{"a":1}'], '{"a": 1}'],
-    ['the whole once more, encoded as a text', ['{"a":', '1}', '"{\\"a\\":1}"'], '{"a":1}'],
-  ])('are read once: %s', (_, texts, args) => {
-    const pieces = texts.map((text) => called(piece(0, text)));
-    const { calls, stop } = said(called(piece(0, '', { id: 'a' }, 'f')), ...pieces, finishes('tool_calls'));
-    expect({ calls, stop }).toEqual({ calls: [{ id: 'a', name: 'f', args }], stop: 'tool_use' });
-  });
-
-  it('are not an object in itself that begins like the one around it', () => {
-    const pieces = ['{"a":', '{"a":', '[{"a":', '1}]}}'].map((text) =>
-      called(piece(0, text, { id: 'a' }, 'f')),
-    );
-    expect(said(...pieces).calls).toEqual([{ id: 'a', name: 'f', args: '{"a":{"a":[{"a":1}]}}' }]);
-  });
-});
-
-describe('an empty object of arguments', () => {
-  it.each<[string, readonly string[], string]>([
-    ['the arguments that follow, in pieces', ['{}', '', '{"a":', '1}'], '{"a":1}'],
-    ['the arguments that follow as a whole', ['{}', '{"a":1}'], '{"a":1}'],
-    ['the arguments that follow, and those are sent again', ['{}', '{"a"', '{"a":1}', '{"a":1}'], '{"a":1}'],
-    ['nothing', ['{}'], '{}'],
-    ['blanks', ['{}', '\n'], '{}\n'],
-    ['another one', ['{}', '{}'], '{}'],
-  ])('gives way to %s', (_, texts, args) => {
-    const pieces = texts.map((text, at) =>
-      called(at === 0 ? piece(0, text, { id: 'a' }, 'f') : piece(0, text)),
-    );
-    const behind = called(piece(1, '{"b":2}', { id: 'b' }, 'g'));
-    const { calls, stop } = said(...pieces, behind, finishes('tool_calls'));
-    expect({ calls, stop }).toEqual({
-      calls: [
-        { id: 'a', name: 'f', args },
-        { id: 'b', name: 'g', args: '{"b":2}' },
-      ],
-      stop: 'tool_use',
-    });
-  });
-});
 
 describe('the events of a messages stream', () => {
   it('has one call for a call that the legacy field repeats, as llama-cpp-python streams it', () => {
