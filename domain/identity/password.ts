@@ -57,6 +57,9 @@ export function passwordProblem(password: string): string | undefined {
   if (isPasswordTooLong(password)) return `A password must not be longer than ${maxPasswordBytes} bytes.`;
   if (Array.from(typedPassword(password)).length < minPasswordChars)
     return `A password must have at least ${minPasswordChars} characters.`;
+  // The line break that ends a variable from a Secret or a file cannot be typed at a login.
+  if (/\p{Cc}/u.test(password))
+    return 'A password must not have a control character, such as a line break at its end.';
   return password.isWellFormed() ? undefined : 'A password must be valid Unicode text.';
 }
 

@@ -17,6 +17,8 @@ describe('a password', () => {
     ['x'.repeat(1025), 'longer than 1024 bytes'],
     ['é'.repeat(513), 'longer than 1024 bytes'],
     ['twelve chars\ud800', 'valid Unicode'],
+    ['twelve chars\n', 'control character'],
+    ['twelve\tchars', 'control character'],
   ])('%j is refused', (password, says) => {
     expect(passwordProblem(password)).toContain(says);
   });
