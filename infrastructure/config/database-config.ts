@@ -2,7 +2,7 @@ import { object, optional, refined, withDefault } from './object-codecs.ts';
 import { choice, integer, text, type TypeOf } from './scalar-codecs.ts';
 
 const postgresUrl = text({
-  what: 'a postgres:// or postgresql:// URL',
+  what: 'a postgres:// or postgresql:// URL without spaces or line breaks',
   maxLength: 4096,
   pattern: /^postgres(ql)?:\/\/[^\s]+$/,
   secret: (residue) => /:\/\/[^/@]*:[^@/]+@|[?&]password=[^&]/i.test(residue),

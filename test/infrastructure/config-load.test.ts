@@ -246,6 +246,17 @@ describe('the environment', () => {
     ]);
   });
 
+  it('with a line break at the end of a URL is told that there must be none', () => {
+    expect(problemsOf('', { DATABASE_URL: 'postgres://u:hunter2@h/db\n' })).toEqual([
+      {
+        path: 'DATABASE_URL',
+        line: 0,
+        column: 0,
+        message: expect.stringContaining('without spaces or line breaks'),
+      },
+    ]);
+  });
+
   it('treats an empty variable as not set', () => {
     expect(
       environment({ GATEWAY_CONFIG: 'c.yaml', GATEWAY_ADMIN_EMAIL: 'a@x.org', DATABASE_URL: '' }),
