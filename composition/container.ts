@@ -60,7 +60,6 @@ export interface Foundations extends AdminFoundations {
   readonly mcpTelemetry: McpTelemetry;
   /** Why this process must not get requests at the moment. */
   readonly notReady: () => Promise<string | undefined>;
-  readonly draining: () => boolean;
 }
 
 export const tokens = {
@@ -246,7 +245,7 @@ function bindApp(container: Container): void {
   container.bind(tokens.mcp).toResolvedValue(mcpParts, [tokens.foundations, tokens.clock, tokens.gates]);
   container.bind(tokens.appFor).toResolvedValue(
     (
-      { config, log, telemetry, notReady, draining }: Foundations,
+      { config, log, telemetry, notReady }: Foundations,
       accounts: CachedAccounts,
       ports: ServePorts,
       gates: Gates,
@@ -273,7 +272,6 @@ function bindApp(container: Container): void {
         bodyMaxBytes: config.loaded().config.server.bodyMaxBytes,
         secrets: () => config.policy().redaction.secrets,
         notReady,
-        draining,
         cutOff: cut,
         page: adminPage(path.join(import.meta.dirname, '..', 'interfaces', 'admin-page', 'dist')),
         onDefect: (error, requestId) => {

@@ -69,7 +69,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const exported = await openTelemetry(settings.otel, log);
   const { telemetry, mcp: mcpTelemetry } = exported;
   const isDraining = (): boolean => draining;
-  const given = { config, ...connections, log, telemetry, mcpTelemetry, notReady, draining: isDraining };
+  const given = { config, ...connections, log, telemetry, mcpTelemetry, notReady };
   const parts = serviceParts(given);
   exported.watch(watchedParts(parts, pool, databaseSettings.maxConnections));
   const { follower, gates } = parts;

@@ -36,8 +36,6 @@ export interface AppPorts extends ModelEndpointPorts, McpEndpointPorts, ModelsPo
   readonly admin: AdminApiPorts;
   readonly clock: Clock;
   readonly digest: Digest;
-  /** Shutdown has begun: connections are not kept alive. */
-  readonly draining: () => boolean;
   /** Fires at the end of the grace period, when something is still in flight. */
   readonly cutOff: CutOff;
   /** Serves the admin page, given the path under `/admin/`. */
@@ -89,7 +87,6 @@ export const gatewayApp =
       ctx.respond = false;
       const context = openContext(ctx.req, ctx.res, ports.clock.now(), ports.clock.newId, ports.cutOff);
       ctx.state.request = context;
-      if (ports.draining()) ctx.res.setHeader('connection', 'close');
       const path = pathOf(ctx);
       const fault = path === undefined ? targetFault : hostFaultOf(ctx.req);
       const ofAdmins = isForAdmins(path ?? '');

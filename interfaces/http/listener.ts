@@ -66,9 +66,9 @@ export interface Listener {
 export function listener(terms: ListenerTerms): Listener {
   const { host, port, handle, newId, maxConnections, full, tls } = terms;
   const malformed = malformedRequests(newId);
-  const hasRoom = pipelines();
+  const connections = openConnections();
   const answer = (req: IncomingMessage, res: ServerResponse): void => {
-    if (!hasRoom(req.socket, res)) return;
+    if (!connections.begins(req.socket, res)) return;
     malformed.answering(req, res);
     void handle(req, res);
   };
@@ -86,10 +86,12 @@ export function listener(terms: ListenerTerms): Listener {
   return {
     open: (alone) => opened(server, host, port, alone),
     url: () => urlOf(server, host),
-    stop: () =>
-      new Promise((resolve) => {
+    stop: () => {
+      connections.end();
+      return new Promise((resolve) => {
         NetServer.prototype.close.call(server, () => resolve());
-      }),
+      });
+    },
     cut: () => {
       server.closeAllConnections();
       cutHandshakes();
@@ -110,19 +112,48 @@ function askForBody(req: IncomingMessage, res: ServerResponse): void {
   });
 }
 
-/** Whether a connection may have one more request under way. If not, nothing else that it sent is started. */
-function pipelines(): (socket: Socket, res: ServerResponse) => boolean {
-  const underWay = new WeakMap<Socket, number>();
-  return (socket, res) => {
-    if (socket.destroyed) return false;
-    const requests = (underWay.get(socket) ?? 0) + 1;
-    if (requests > maxPipelined) {
-      socket.destroy();
-      return false;
-    }
-    underWay.set(socket, requests);
-    res.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
-    return true;
+interface Connection {
+  underWay: number;
+  /** The answer to the latest request; dropped when it ends, since an idle connection must not hold its memory. */
+  latest: ServerResponse | undefined;
+}
+
+/** The connections that have sent a request, with what is under way on each. */
+function openConnections() {
+  const open = new Map<Socket, Connection>();
+  let ending = false;
+  const opened = (socket: Socket): Connection => {
+    const connection = { underWay: 0, latest: undefined };
+    open.set(socket, connection);
+    socket.once('close', () => open.delete(socket));
+    return connection;
+  };
+  return {
+    /** Whether a connection may have one more request under way. If not, nothing else that it sent is started. */
+    begins: (socket: Socket, res: ServerResponse): boolean => {
+      if (socket.destroyed) return false;
+      const connection = open.get(socket) ?? opened(socket);
+      if (connection.underWay === maxPipelined) {
+        socket.destroy();
+        return false;
+      }
+      connection.underWay += 1;
+      connection.latest = res;
+      if (ending) res.shouldKeepAlive = false;
+      res.once('close', () => {
+        connection.underWay -= 1;
+        if (connection.latest === res) connection.latest = undefined;
+      });
+      return true;
+    },
+    /**
+     * Each connection ends with the answer to its latest request, which says so if its head is not sent yet: a client
+     * that does not know would send its next request into a connection that is being closed.
+     */
+    end: (): void => {
+      ending = true;
+      for (const { latest } of open.values()) if (latest !== undefined) latest.shouldKeepAlive = false;
+    },
   };
 }
 

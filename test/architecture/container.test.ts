@@ -35,7 +35,6 @@ describe('the container', () => {
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
-      draining: () => false,
     });
     for (const token of Object.values(tokens)) expect(container.get<unknown>(token)).toBeDefined();
   });

@@ -43,7 +43,6 @@ describe('an admin endpoint in the application', () => {
       telemetry: telemetryTo({ log: () => undefined }),
       mcpTelemetry: mcpTelemetryTo({ log: () => undefined }),
       notReady: async () => undefined,
-      draining: () => false,
     });
     const declared = { summary: 'A probe.', answer: textValue };
     const answers = { ...declared, path: '/api/v1/admin/probe/:id', handle: async () => E.right('in') };

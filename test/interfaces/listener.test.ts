@@ -62,6 +62,27 @@ it('limits the time of headers, and not that of bodies', async () => {
   expect([server.headersTimeout, server.requestTimeout]).toEqual([60_000, 0]);
 });
 
+it('says in the last answer of each connection that it ends, if the stop comes before the head of that answer', async () => {
+  const stopped = Promise.withResolvers<void>();
+  const arrived = Promise.withResolvers<void>();
+  let requests = 0;
+  const door = aDoor(async (_, res) => {
+    requests += 1;
+    if (requests === 2) arrived.resolve();
+    await stopped.promise;
+    res.end('x');
+  });
+  await door.open(true);
+  const socket = connect(Number(new URL(door.url()).port), '127.0.0.1');
+  socket.write(`${aRequest}content-length: 0\r\n\r\n`.repeat(2));
+  await arrived.promise;
+  const ended = door.stop();
+  stopped.resolve();
+  const answers = await text(socket);
+  expect(answers.match(/connection: [a-z-]+/gi)).toEqual(['Connection: keep-alive', 'Connection: close']);
+  await ended;
+});
+
 describe('an answer in progress', () => {
   const late: ListenerTerms['handle'] = async (_, res) => {
     res.write('first ');
