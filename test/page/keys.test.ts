@@ -331,6 +331,21 @@ describe('an existing key', () => {
     await button(page, 'Leave without it').click();
   });
 
+  it('from the file says at its rotation that the file brings its secret back; another key does not', async () => {
+    const says = 'The configuration file has this key';
+    const { items } = (await scene.admin('GET', `${root}/api-keys?owner_kind=user`)).data as {
+      readonly items: readonly (Key & { readonly from_config: boolean })[];
+    };
+    const ofFile = items.find((key) => key.from_config);
+    if (ofFile === undefined) throw new Error('the file has no key');
+    const page = await openKey(ofFile);
+    await button(page, 'Rotate…').click();
+    expect(await page.getByRole('dialog').last().innerText()).toContain(says);
+    await openKey(await makeKey());
+    await button(page, 'Rotate…').click();
+    expect(await page.getByRole('dialog').last().innerText()).not.toContain(says);
+  });
+
   it('rotated by somebody else a moment ago, the conflict says which secret another rotation ends', async () => {
     const key = await makeKey();
     const page = await openKey(key);

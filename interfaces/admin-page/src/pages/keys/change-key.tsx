@@ -217,6 +217,9 @@ export function RotateKey({
       <p className="muted">
         The key keeps its name, owner, models and limits. The new secret is shown once.
         {hasPrevious(key) ? ' The secret before the current one stops working at once.' : ''}
+        {key.from_config
+          ? ' The configuration file has this key: when the file is next applied, at a start or a reload, its secret is valid again and the new one is not. Change the secret there.'
+          : ''}
       </p>
     </ChangeDialog>
   );
