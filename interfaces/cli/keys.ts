@@ -91,10 +91,11 @@ async function list({ keys, clock }: KeyPorts, { out }: Terminal): Promise<numbe
   return 0;
 }
 
-function stateOf({ revokedAt, expiresAt }: StoredKey, now: number): string {
+function stateOf({ revokedAt, expiresAt, active }: StoredKey, now: number): string {
   if (revokedAt !== undefined) return `revoked ${revokedAt.toISOString()}`;
-  if (expiresAt === undefined) return 'active';
-  return `${expiresAt.getTime() > now ? 'active until' : 'expired'} ${expiresAt.toISOString()}`;
+  if (expiresAt !== undefined && expiresAt.getTime() <= now) return `expired ${expiresAt.toISOString()}`;
+  if (!active) return 'owner inactive';
+  return expiresAt === undefined ? 'active' : `active until ${expiresAt.toISOString()}`;
 }
 
 function revoke(args: readonly string[]): KeysCall {

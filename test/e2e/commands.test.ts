@@ -295,6 +295,18 @@ describe('gateway keys', () => {
     expect(await state(1)).toBe('active until');
     expect(await state(-1)).toBe('expired');
   });
+
+  it('lists a key whose owner is inactive as refused for that, and not as active', async () => {
+    const own = await createDatabase();
+    const env = variables(await file('good.yaml', good()), own.url);
+    await runGateway(['seed'], env);
+    const client = new Client(own.url);
+    await client.connect();
+    await client.query('update users set active = false');
+    await client.end();
+    const { out } = await runGateway(['keys', 'list'], env);
+    expect(out).toMatch(/\tdev\tall models\towner inactive\n/);
+  });
 });
 
 describe('gateway ledger verify', () => {
