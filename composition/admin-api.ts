@@ -52,32 +52,33 @@ export const adminRoutesOf = (
   testModel: ModelRoutePorts['testModel'],
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
 ): readonly AdminRoute[] => {
-  const reads = replica?.pool ?? pool;
+  const { forAdmins } = pool;
+  const reads = replica?.pool ?? forAdmins;
   const distribution = distributionOf(cluster);
   const insight = catalogueInsight({ resolver: config.resolver, prices: config.prices, now: clock.now });
   return adminRoutes({
-    overview: overviewStore(pool, insight, distribution),
+    overview: overviewStore(forAdmins, insight, distribution),
     journalRecords: () => journalAttention(config),
     configuredSetup: () => configuredSetup(config),
-    search: searchWithServers(searchStore(pool), () => config.loaded().config.mcpServers),
-    modelList: modelListStore(pool, insight),
+    search: searchWithServers(searchStore(forAdmins), () => config.loaded().config.mcpServers),
+    modelList: modelListStore(forAdmins, insight),
     testModel,
-    budgets: budgetsStore(pool, mailReady(config)),
-    budgetAlerts: alertsStore(pool),
-    adminEvents: adminEventsStore(pool),
-    rateLimits: rateLimitsStore(pool),
+    budgets: budgetsStore(forAdmins, mailReady(config)),
+    budgetAlerts: alertsStore(forAdmins),
+    adminEvents: adminEventsStore(forAdmins),
+    rateLimits: rateLimitsStore(forAdmins),
     reports: reportStore(reads, distribution),
     requestLogs: requestLogsStore(reads, distribution),
     mcpInvocations: mcpInvocationsStore(reads),
     mcpServers: () => shownMcpServers(config.loaded()),
     inspectMcpServer,
-    keys: keysStore(pool),
-    users: usersStore(pool),
-    teams: teamsStore(pool),
-    serviceAccounts: serviceAccountsStore(pool),
-    adminTokens: adminTokensStore(pool),
+    keys: keysStore(forAdmins),
+    users: usersStore(forAdmins),
+    teams: teamsStore(forAdmins),
+    serviceAccounts: serviceAccountsStore(forAdmins),
+    adminTokens: adminTokensStore(forAdmins),
     rolesByProvider: () => (config.loaded().config.adminAuth.oidc?.adminGroups.length ?? 0) > 0,
-    testMails: testMailsStore(pool),
+    testMails: testMailsStore(forAdmins),
     mailer: smtpMailer(() => config.loaded().config.mail),
     mailReady: mailReady(config),
     whereFrom: () => config.loaded().config.server.publicBaseUrl ?? hostname(),
@@ -106,8 +107,8 @@ export function adminApi(
 ): AdminApiPorts {
   const report = statementErrorLog(log);
   return {
-    ...signInUseCases(pool, config, log),
-    bearerOf: bearerOf({ adminTokens: adminTokensStore(pool), secrets }),
+    ...signInUseCases(pool.forAdmins, config, log),
+    bearerOf: bearerOf({ adminTokens: adminTokensStore(pool.forAdmins), secrets }),
     gates: gates.admin,
     pace: gates.pace,
     clock,

@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { ConnectionError, createPool, type DatabasePool, type Interceptor, sql } from 'slonik';
 import { type Connection, openConnection } from './connection.ts';
+import { type ConnectionSource, ConnectionShare } from './connection-share.ts';
 import { Connections } from './connections.ts';
 import { RowShapeError } from './database-fault.ts';
 import { connector, type DatabaseHosts, databaseHosts } from './hosts.ts';
@@ -88,6 +89,8 @@ function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
 /** The service's pool, and the connections below it, which `prepared` statements take directly. */
 export interface ServicePool extends DatabasePool {
   readonly connections: Connections;
+  /** For the admin API: at most half of the connections, so that slow lists and reports leave the rest to requests. */
+  readonly forAdmins: DatabasePool;
 }
 
 /**
@@ -104,6 +107,25 @@ export async function openPool(
   answerMs: number = giveUpMs,
 ): Promise<ServicePool> {
   const connections = new Connections(connectionsTo(await databaseHosts(url)), maxConnections);
+  const share = new ConnectionShare(connections, Math.max(1, Math.floor(maxConnections / 2)));
+  const pool = await libraryPool(url, connections, answerMs);
+  const forAdmins = await libraryPool(url, share, answerMs);
+  const endSeats = pool.end.bind(pool);
+  return Object.assign(pool, {
+    connections,
+    forAdmins,
+    end: async (): Promise<void> => {
+      await Promise.all([endSeats(), forAdmins.end()]);
+      await connections.end();
+    },
+  });
+}
+
+async function libraryPool(
+  url: string,
+  connections: ConnectionSource,
+  answerMs: number,
+): Promise<DatabasePool> {
   const pool = await createPool(url, {
     driverFactory: async () => ({
       createClient: async () => new SlonikConnection(await connections.take(), connections, answerMs),
@@ -119,14 +141,7 @@ export async function openPool(
   });
   // Each failed statement is thrown to its caller; as an event without a listener it would be thrown twice.
   pool.on('error', () => undefined);
-  const endSeats = pool.end.bind(pool);
-  return Object.assign(pool, {
-    connections,
-    end: async (): Promise<void> => {
-      await endSeats();
-      await connections.end();
-    },
-  });
+  return pool;
 }
 
 const settingRow = t.type({ name: t.string, value: t.string });

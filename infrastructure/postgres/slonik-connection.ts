@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Driver } from 'slonik';
 import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
+import type { ConnectionSource } from './connection-share.ts';
 import { answeredWithin, anyTime } from './within-time.ts';
 
 /** A connection as slonik's drivers provide it. */
@@ -16,14 +16,14 @@ export class SlonikConnection implements LibraryConnection {
   readonly off: LibraryConnection['off'];
   readonly removeListener: LibraryConnection['removeListener'];
   private readonly connection: Connection;
-  private readonly connections: Connections;
+  private readonly connections: ConnectionSource;
   private readonly answerMs: number;
   private readonly events = new EventEmitter();
   private readonly unwatch: () => void;
   private is: 'ACQUIRED' | 'DESTROYED' = 'ACQUIRED';
 
   /** A statement without an answer after `answerMs` is abandoned; slonik then destroys the failed connection. */
-  constructor(connection: Connection, connections: Connections, answerMs: number) {
+  constructor(connection: Connection, connections: ConnectionSource, answerMs: number) {
     this.connection = connection;
     this.connections = connections;
     this.answerMs = answerMs;

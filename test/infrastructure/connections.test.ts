@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { sql } from 'slonik';
 import type { Connection } from '../../infrastructure/postgres/connection.ts';
+import { ConnectionShare } from '../../infrastructure/postgres/connection-share.ts';
 import { Connections } from '../../infrastructure/postgres/connections.ts';
 import { AnswerTimeout } from '../../infrastructure/postgres/database-fault.ts';
 import { openPool } from '../../infrastructure/postgres/pool.ts';
@@ -179,6 +180,39 @@ describe('the connections of a process', () => {
     const third = take();
     await settled();
     expect([first.fate.isOpen(), third.fate]).toEqual([false, expect.any(Error)]);
+  });
+});
+
+describe('a share of the connections', () => {
+  it('has at most its number in use; the place of one that is returned, dropped or refused is free again', async () => {
+    const { connections, atTheDoor } = underTest(4);
+    const share = new ConnectionShare(connections, 2);
+    const fates: (Connection | Error)[] = [];
+    const take = (): void =>
+      void share.take().then(
+        (connection) => fates.push(connection),
+        (error: Error) => fates.push(error),
+      );
+    for (let each = 0; each < 5; each += 1) take();
+    expect(atTheDoor).toHaveLength(2);
+    atTheDoor.shift()?.enter();
+    atTheDoor.shift()?.enter();
+    await settled();
+    const [first, second] = fates;
+    if (!isLine(first) || !isLine(second)) throw new Error('nobody was let in');
+    expect(connections.counts()).toEqual({ used: 2, idle: 0, waiting: 0 });
+    share.give(first);
+    await settled();
+    expect([fates[2], connections.counts()]).toEqual([first, { used: 2, idle: 0, waiting: 0 }]);
+    share.drop(second);
+    await settled();
+    atTheDoor.shift()?.refuse();
+    await settled();
+    expect(fates[3]).toBeInstanceOf(Error);
+    atTheDoor.shift()?.enter();
+    await settled();
+    expect([isLine(fates[4]), connections.counts()]).toEqual([true, { used: 2, idle: 0, waiting: 0 }]);
+    await connections.end();
   });
 });
 
