@@ -34,7 +34,8 @@ export const pricingCommand =
   async ([verb, ...args]: readonly string[]): Promise<number> => {
     const [file] = flags(args, {}, 1).positionals;
     if (verb !== 'import' || file === undefined) throw new UsageError('pricing import FILE');
-    const imported = ports.importPrices(await readFile(file, 'utf8'), {
+    // The decoder removes a byte order mark, with which some programs of Windows save a text.
+    const imported = ports.importPrices(new TextDecoder().decode(await readFile(file)), {
       effectiveFrom: new Date(ports.now()).toISOString(),
       source: file,
     });

@@ -382,6 +382,17 @@ describe('gateway pricing import', () => {
     expect(await runGateway(['check-config', config], variables(config))).toMatchObject({ code: 0, err: '' });
   });
 
+  it('reads a file that begins with a byte order mark like one without', async () => {
+    const [plain, marked] = [
+      await file('plain.json', litellm),
+      await file('marked.json', `\uFEFF${litellm}`),
+    ];
+    const imported = await runGateway(['pricing', 'import', marked], {});
+    const { out } = await runGateway(['pricing', 'import', plain], {});
+    expect(imported.code).toBe(0);
+    expect(parse(imported.out)).toEqual(parse(out));
+  });
+
   it('fails for an unknown format or a missing file, and says why', async () => {
     await failing([
       [
