@@ -16,6 +16,12 @@ export interface ChatBody {
 /** An outbound rule: returns the top-level members that it changes in a body, or why the body cannot be sent. */
 export type BodyEdit = (body: ChatBody) => Either<GatewayError, MemberChanges>;
 
+/** A rule for the list of messages: whether it has something to change in a list, and the list as it changes it. */
+export type MessagesRule = readonly [
+  needed: (messages: Json | undefined) => boolean,
+  rewrite: (messages: Json | undefined) => Json,
+];
+
 /** Replaces these members, or removes those whose value is `undefined`. */
 export const changesOf = (
   ...changes: readonly (readonly [key: string, value: Json | undefined])[]

@@ -4,7 +4,8 @@ import type { Compatibility } from '../routing/model.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
-import { type ChatBody, changesOf, type BodyEdit, allOf, noChanges } from './chat-body.ts';
+import { type ChatBody, changesOf, type BodyEdit, type MessagesRule, allOf, noChanges } from './chat-body.ts';
+import { reasoningIn } from './assistant-reasoning.ts';
 import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { hasReturnedMetadata, withoutReturnedMetadata } from './returned-metadata.ts';
@@ -17,6 +18,7 @@ export interface Compat {
   readonly developerRole: (typeof developerRoles)[number];
   readonly systemMessages: (typeof systemMessagesRules)[number];
   readonly userAfterResults: (typeof userAfterResultsRules)[number];
+  readonly assistantReasoning: (typeof assistantReasoningRules)[number];
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
@@ -29,6 +31,7 @@ const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
 const developerRoles = ['developer', 'system'] as const;
 const systemMessagesRules = ['preserve', 'leading'] as const;
 const userAfterResultsRules = ['preserve', 'bridge'] as const;
+const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
@@ -38,6 +41,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   developerRole: wordOf(developerRoles, compat['developer_role']),
   systemMessages: wordOf(systemMessagesRules, compat['system_messages']),
   userAfterResults: wordOf(userAfterResultsRules, compat['user_after_results']),
+  assistantReasoning: wordOf(assistantReasoningRules, compat['assistant_reasoning']),
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
@@ -69,22 +73,35 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
 /**
  * What the gateway itself added to earlier answers is removed (rule 43.81). `developer_role: system` changes the role of
  * outbound developer messages to `system`, and nothing else in them. `system_messages: leading` merges all system
- * messages into one at the front, and then `user_after_results: bridge` separates the user from the results of tools.
+ * messages into one at the front, `user_after_results: bridge` separates the user from the results of tools, and then
+ * `assistant_reasoning` moves reasoning into the field that it names.
  */
+function messagesRules(compat: Compat): readonly MessagesRule[] {
+  const { assistantReasoning: field } = compat;
+  return [
+    [hasReturnedMetadata, withoutReturnedMetadata],
+    ...when(compat.developerRole === 'system', hasDeveloper, withDeveloperRole),
+    ...when(compat.systemMessages === 'leading', isScattered, withLeadingSystem),
+    ...when(compat.userAfterResults === 'bridge', hasUserAfterResults, withBridges),
+    ...(field === 'preserve' ? [] : [reasoningIn(field)]),
+  ];
+}
+
+const when = (configured: boolean, ...rule: MessagesRule): readonly MessagesRule[] =>
+  configured ? [rule] : [];
+
 const rewriteMessages: Transform = (compat, { value, exact }) => {
-  const { messages } = value;
-  const renames = compat.developerRole === 'system' && objectsOf(messages).some(isFromDeveloper);
-  const gathers = compat.systemMessages === 'leading' && isScattered(messages);
-  const bridges = compat.userAfterResults === 'bridge' && hasUserAfterResults(messages);
-  const returned = hasReturnedMetadata(messages);
-  if (!renames && !gathers && !bridges && !returned) return noChanges;
-  const own = returned ? withoutReturnedMetadata(exact('messages')) : exact('messages');
-  const renamed = renames ? withDeveloperRole(own) : own;
-  const gathered = gathers ? withLeadingSystem(renamed) : renamed;
-  return changesOf(['messages', bridges ? withBridges(gathered) : gathered]);
+  const rules = messagesRules(compat);
+  const rewritten = (messages: Json | undefined): Json | undefined =>
+    rules.reduce((so, [needed, rewrite]) => (needed(so) ? rewrite(so) : so), messages);
+  return rewritten(value['messages']) === value['messages']
+    ? noChanges
+    : changesOf(['messages', rewritten(exact('messages'))]);
 };
 
-const withDeveloperRole = (messages: Json | undefined): Json | undefined =>
+const hasDeveloper = (messages: Json | undefined): boolean => objectsOf(messages).some(isFromDeveloper);
+
+const withDeveloperRole = (messages: Json | undefined): Json =>
   mapObjects(messages, (message) => (isFromDeveloper(message) ? { ...message, role: 'system' } : message));
 
 const isFromDeveloper = ({ role }: JsonObject): boolean => role === 'developer';

@@ -27,6 +27,11 @@ const compatCodec = object({
     'preserve',
     'bridge adds an assistant message between results of tools and a user message, for upstreams that refuse these two in a row.',
   ),
+  assistant_reasoning: withDefault(
+    choice(['preserve', 'reasoning_content', 'reasoning']),
+    'preserve',
+    'The field in which reasoning of earlier assistant messages is sent, a space if there is none; preserve changes nothing.',
+  ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),
     'passthrough',

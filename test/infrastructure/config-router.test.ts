@@ -193,6 +193,7 @@ describe('compat', () => {
         supports_stream_usage: false,
         system_messages: 'preserve',
         user_after_results: 'preserve',
+        assistant_reasoning: 'preserve',
         empty_tools: 'preserve',
         cache_control: false,
       },
