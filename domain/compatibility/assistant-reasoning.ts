@@ -14,6 +14,15 @@ export const reasoningIn = (field: ReasoningField): MessagesRule => [
     mapObjects(messages, (message) => (lacks(field, message) ? withReasoning(field, message) : message)),
 ];
 
+/** The assistant's messages have no reasoning, because strict APIs refuse fields that they do not know. */
+export const withoutReasoning: MessagesRule = [
+  (messages) => objectsOf(messages).some((message) => omitted(message) !== message),
+  (messages) => mapObjects(messages, omitted),
+];
+
+const omitted = (message: JsonObject): JsonObject =>
+  message['role'] === 'assistant' ? without(message, ...reasoningFields, 'reasoning_details') : message;
+
 const lacks = (field: ReasoningField, message: JsonObject): boolean =>
   message['role'] === 'assistant' && !isFilled(message[field]);
 

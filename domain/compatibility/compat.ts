@@ -5,7 +5,7 @@ import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, type MessagesRule, allOf, noChanges } from './chat-body.ts';
-import { reasoningIn } from './assistant-reasoning.ts';
+import { reasoningIn, withoutReasoning } from './assistant-reasoning.ts';
 import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { hasReturnedMetadata, withoutReturnedMetadata } from './returned-metadata.ts';
@@ -31,7 +31,7 @@ const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
 const developerRoles = ['developer', 'system'] as const;
 const systemMessagesRules = ['preserve', 'leading'] as const;
 const userAfterResultsRules = ['preserve', 'bridge'] as const;
-const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning'] as const;
+const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning', 'omit'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
@@ -74,17 +74,21 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
  * What the gateway itself added to earlier answers is removed (rule 43.81). `developer_role: system` changes the role of
  * outbound developer messages to `system`, and nothing else in them. `system_messages: leading` merges all system
  * messages into one at the front, `user_after_results: bridge` separates the user from the results of tools, and then
- * `assistant_reasoning` moves reasoning into the field that it names.
+ * `assistant_reasoning` removes reasoning, or moves it into the field that it names.
  */
 function messagesRules(compat: Compat): readonly MessagesRule[] {
-  const { assistantReasoning: field } = compat;
   return [
     [hasReturnedMetadata, withoutReturnedMetadata],
     ...when(compat.developerRole === 'system', hasDeveloper, withDeveloperRole),
     ...when(compat.systemMessages === 'leading', isScattered, withLeadingSystem),
     ...when(compat.userAfterResults === 'bridge', hasUserAfterResults, withBridges),
-    ...(field === 'preserve' ? [] : [reasoningIn(field)]),
+    ...assistantReasoningRule(compat),
   ];
+}
+
+function assistantReasoningRule({ assistantReasoning }: Compat): readonly MessagesRule[] {
+  if (assistantReasoning === 'preserve') return [];
+  return [assistantReasoning === 'omit' ? withoutReasoning : reasoningIn(assistantReasoning)];
 }
 
 const when = (configured: boolean, ...rule: MessagesRule): readonly MessagesRule[] =>

@@ -28,9 +28,9 @@ const compatCodec = object({
     'bridge adds an assistant message between results of tools and a user message, for upstreams that refuse these two in a row.',
   ),
   assistant_reasoning: withDefault(
-    choice(['preserve', 'reasoning_content', 'reasoning']),
+    choice(['preserve', 'reasoning_content', 'reasoning', 'omit']),
     'preserve',
-    'The field in which reasoning of earlier assistant messages is sent, a space if there is none; preserve changes nothing.',
+    'The field in which reasoning of earlier assistant messages is sent, a space if there is none; omit removes it.',
   ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),

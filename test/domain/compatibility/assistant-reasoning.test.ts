@@ -52,6 +52,15 @@ describe('assistant_reasoning: reasoning of the assistant is sent in the field t
     expect(sent([user, said(given), user], compat)).toEqual([user, said(moved), user]);
   });
 
+  it('or in none: `omit`', () => {
+    const reasoning = { reasoning: 'a', reasoning_content: null, reasoning_text: '', reasoning_details: [] };
+    expect(sent([user, said(reasoning), said({})], { assistant_reasoning: 'omit' })).toEqual([
+      user,
+      said({}),
+      said({}),
+    ]);
+  });
+
   it('also in a message that `user_after_results` adds', () => {
     const both = { ...content, user_after_results: 'bridge' };
     expect(sent([user, said({ reasoning_content: 'Why' }), result, user], both)).toEqual([
@@ -67,6 +76,7 @@ describe('assistant_reasoning: reasoning of the assistant is sent in the field t
     ['in the field', content, [user, said({ reasoning_content: 'Why' }), user]],
     ['in the field and in another', content, [user, said({ reasoning_content: 'Why', reasoning: 'No' })]],
     ['no message of the assistant', content, [user, { ...user, reasoning: 'Why' }]],
+    ['no reasoning to omit', { assistant_reasoning: 'omit' }, [said({}), { ...user, reasoning: 'Why' }]],
     ['any field by default', {}, [user, said({ reasoning: 'Why' }), said({})]],
   ])('keeps the original text with %s', (_, compat, messages) => {
     const text = JSON.stringify(messages, null, 1);

@@ -334,7 +334,7 @@ const settings = {
   developer_role: fc.constantFrom('developer', 'system'),
   system_messages: fc.constantFrom('preserve', 'leading'),
   user_after_results: fc.constantFrom('preserve', 'bridge'),
-  assistant_reasoning: fc.constantFrom('preserve', 'reasoning_content', 'reasoning'),
+  assistant_reasoning: fc.constantFrom('preserve', 'reasoning_content', 'reasoning', 'omit'),
   reasoning_effort: fc.constantFrom('passthrough', 'omit', 'reasoning_object'),
   supports_stream_usage: fc.boolean(),
   empty_tools: fc.constantFrom('preserve', 'omit', 'preserve_with_tool_history'),
