@@ -9,6 +9,8 @@ const stopReasons: ReadonlyMap<string, string> = new Map([
   ['max_tokens', 'max_tokens'],
   ['max_output_tokens', 'max_tokens'],
   ['time_limit', 'max_tokens'],
+  // vLLM ends an answer that repeats itself, and no word of the messages family says that.
+  ['repetition', 'max_tokens'],
   ['model_context_window_exceeded', 'model_context_window_exceeded'],
   ['refusal', 'refusal'],
   ['guardrail_intervened', 'refusal'],

@@ -350,7 +350,7 @@ describe('stop_reason', () => {
     ['eos', 'end_turn', 'tool_use'],
     ['toString', 'end_turn', 'tool_use'],
     [7, 'end_turn', 'tool_use'],
-    ...['model_length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens', 'time_limit'].map(
+    ...['model_length', 'max_tokens', 'MAX_TOKENS', 'max_output_tokens', 'time_limit', 'repetition'].map(
       (finish): [Json, string, string] => [finish, 'max_tokens', 'max_tokens'],
     ),
     ['model_context_window_exceeded', 'model_context_window_exceeded', 'model_context_window_exceeded'],
