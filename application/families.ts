@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
 import { ChatObserver, observeCompletion } from '../domain/chat/observe-chat.ts';
 import { prepareChat, prepareTranslatedChat } from '../domain/chat/prepare-chat.ts';
-import { compatOf } from '../domain/compatibility/compat.ts';
+import { compatOf, takesReasoning } from '../domain/compatibility/compat.ts';
 import { observeEmbeddings } from '../domain/embeddings/embeddings-answer.ts';
 import {
   type EmbeddingsRequest,
@@ -117,8 +117,11 @@ function underMessagesNames(
 function writeAsChat(parsed: ReadMessages, resolved: ResolvedRoute): Either<GatewayError, OutboundText> {
   const { provider, route } = resolved;
   const translates = provider.takes(route, 'chat_completions') === 'translated';
-  const marks = translates || compatOf(route.compatibility).cacheControl ? markOf : noMarks;
-  const chat = toChatBody(parsed, translates ? 'provider' : 'upstream', marks);
+  const compat = compatOf(route.compatibility);
+  const chat = toChatBody(parsed, translates ? 'provider' : 'upstream', {
+    marks: translates || compat.cacheControl ? markOf : noMarks,
+    thinking: !translates && takesReasoning(compat),
+  });
   if (E.isLeft(chat)) return chat;
   return pipe(
     prepareTranslatedChat(chat.right, routeOfBody(resolved, 'chat_completions')),

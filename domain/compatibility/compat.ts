@@ -91,6 +91,10 @@ function assistantReasoningRule({ assistantReasoning }: Compat): readonly Messag
   return [assistantReasoning === 'omit' ? withoutReasoning : reasoningIn(assistantReasoning)];
 }
 
+/** Whether the upstream takes the assistant's reasoning back. */
+export const takesReasoning = ({ assistantReasoning }: Compat): boolean =>
+  assistantReasoning !== 'preserve' && assistantReasoning !== 'omit';
+
 const when = (configured: boolean, ...rule: MessagesRule): readonly MessagesRule[] =>
   configured ? [rule] : [];
 

@@ -110,7 +110,8 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
     family: 'messages',
     fields: ['thinking.block_binding', 'thinking (adaptive)', 'thinking (between_tools)'],
     in: chatOfMessages,
-    because: 'Thinking is not sent back to these upstreams, and the model decides how much it thinks.',
+    because:
+      'Thinking is sent back to these upstreams at most as text (`compat.assistant_reasoning`), and the model decides how much it thinks.',
   },
   {
     family: 'messages',
@@ -166,7 +167,8 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
     family: 'messages',
     fields: ['messages[].content[] (thinking)', 'messages[].content[] (redacted_thinking)'],
     in: chatOfMessages,
-    because: 'Thinking can be sent back only to the upstream that produced it.',
+    because:
+      'Thinking can be sent back only to the upstream that produced it (for chat see `compat.assistant_reasoning`).',
   },
   {
     family: 'messages',

@@ -11,8 +11,7 @@ import {
 } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 import { systemText } from './blocks.ts';
-import { noMarks } from './cache-marks.ts';
-import { chatMessages } from './chat-messages.ts';
+import { chatMessages, nothingKept } from './chat-messages.ts';
 import { outputFormat } from './messages-request.ts';
 import { effortPath, withPlainSystemTurns } from './system-turns.ts';
 
@@ -132,7 +131,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
       : [];
   const inMessages = objectsOf(withPlainSystemTurns(body)['messages']).flatMap((message, index) => {
     const path = `messages[${index}]`;
-    const chat = chatMessages(message, path, noMarks);
+    const chat = chatMessages(message, path, nothingKept);
     const results = blockPaths(message, path, 'tool_result');
     const calls = blockPaths(message, path, 'tool_use');
     return (E.isRight(chat) ? chat.right : []).map(({ role, content }, place): Origin => {

@@ -3,22 +3,41 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isFilled,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  isObject,
+} from '../shared/json.ts';
 import { paragraphs, partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
-import { withMarkOnLastBlock, isMarked, type Marks, unmarked } from './cache-marks.ts';
+import { withMarkOnLastBlock, isMarked, type Marks, noMarks, unmarked } from './cache-marks.ts';
 import { oneContent } from './one-content.ts';
 import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 import { chatToolName } from './tool-names.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;
 
+/** What a translation keeps for an upstream that knows it. */
+export interface Kept {
+  readonly marks: Marks;
+  /** Whether thinking goes back as the `reasoning` of its message. */
+  readonly thinking: boolean;
+}
+
+export const nothingKept: Kept = { marks: noMarks, thinking: false };
+
 /** Translates one message of the messages family to chat completions: to several messages, one, or none. */
-export function chatMessages(message: JsonObject, path: string, marks: Marks): ChatMessages {
+export function chatMessages(message: JsonObject, path: string, { marks, thinking }: Kept): ChatMessages {
   const { role, content } = message;
   const at = `${path}.content`;
   if (role === 'system') return pipe(systemBlocks(content, at), E.map(systemMessages(marks)));
-  return role === 'assistant' ? assistantMessages(content, at, marks) : userMessages(content, at, marks);
+  return role === 'assistant'
+    ? assistantMessages(content, at, { marks, thinking })
+    : userMessages(content, at, marks);
 }
 
 /**
@@ -57,6 +76,7 @@ function oneMessage(turn: readonly JsonObject[]): JsonObject {
   if (turn.length === 1) return first;
   return {
     ...first,
+    ...withReasoning(turn.map(({ reasoning }) => reasoning).filter(isString)),
     content: oneContent(turn.map(({ content }) => content ?? null)),
     tool_calls: turn.flatMap(({ tool_calls }) => objectsOf(tool_calls)),
   };
@@ -166,17 +186,25 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
     : contentParts(block, path);
 
 /**
- * Texts are joined, as pieces of one answer. Thinking is dropped, because only the upstream that made it can take it
- * back. A message with nothing left is omitted.
+ * Texts are joined, as pieces of one answer. Thinking is dropped unless it is kept, because only the upstream that made
+ * it can take it back. A message with nothing else left is omitted.
  */
-function assistantMessages(content: Json | undefined, path: string, marks: Marks): ChatMessages {
+function assistantMessages(
+  content: Json | undefined,
+  path: string,
+  { marks, thinking: keepsThinking }: Kept,
+): ChatMessages {
   if (isString(content)) return E.right(assistantMessage(content, [], {}));
   const texts: string[] = [];
+  const thoughts: string[] = [];
   const calls: JsonObject[] = [];
   let mark: JsonObject = {};
   for (const [index, block] of objectsOf(content).entries()) {
     const at = `${path}[${index}]`;
-    if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') continue;
+    if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
+      if (keepsThinking) thoughts.push(...translatedThinking(block));
+      continue;
+    }
     if (block['type'] === 'text') {
       const text = stringOf(block, 'text', at);
       if (E.isLeft(text)) return text;
@@ -190,8 +218,18 @@ function assistantMessages(content: Json | undefined, path: string, marks: Marks
       return unsupportedType(block, at);
     }
   }
-  return E.right(assistantMessage(texts.join(''), calls, mark));
+  const messages = assistantMessage(texts.join(''), calls, mark);
+  return E.right(messages.map((message) => ({ ...message, ...withReasoning(thoughts) })));
 }
+
+/** Without a signature, thinking is the gateway's own translation of a chat answer's reasoning. */
+const translatedThinking = ({ thinking, signature }: JsonObject): readonly string[] =>
+  isString(thinking) && !isFilled(signature) ? [thinking] : [];
+
+const withReasoning = (thoughts: readonly string[]): JsonObject => {
+  const reasoning = paragraphs(thoughts);
+  return reasoning === '' ? {} : { reasoning };
+};
 
 function assistantMessage(
   text: string,

@@ -16,8 +16,7 @@ import {
 } from '../shared/json.ts';
 import { systemBlocks } from './blocks.ts';
 import { emptyConversation, fieldError, unavailableField } from '../shared/field-errors.ts';
-import { type Marks, noMarks } from './cache-marks.ts';
-import { chatMessages, systemMessages, withCallsTogether } from './chat-messages.ts';
+import { chatMessages, type Kept, nothingKept, systemMessages, withCallsTogether } from './chat-messages.ts';
 import { linkedDocument } from './content-parts.ts';
 import { below, placeIn } from '../shared/place.ts';
 import { chatToolMembers, type SchemaWriting, withProperties } from './chat-tools.ts';
@@ -59,20 +58,21 @@ interface Writing extends SchemaWriting {
 /**
  * The chat-completions body that asks for the same answer, with the caller's model name. A field that chat completions
  * do not have is dropped when the answer means the same without it (`unsentFields`, and every unknown field), and
- * otherwise rejected by name. `top_k` keeps the name under which chat-style upstreams know it. Cache marks stay where
- * `marks` keeps them, for a reader that knows them.
+ * otherwise rejected by name. `top_k` keeps the name under which chat-style upstreams know it. Cache marks and
+ * thinking stay where they are kept for a reader that knows them.
  */
 export function toChatBody(
   { document, model, stream }: ReadMessages,
   reader: ChatReader = 'upstream',
-  marks: Marks = noMarks,
+  kept: Kept = nothingKept,
 ): Either<GatewayError, JsonObject> {
+  const { marks } = kept;
   const writing = writings[reader];
   const body = withPlainSystemTurns(document.value);
   const foreign = foreignField(body, reader);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   if (numberOf(body['max_tokens']) === 0) return E.left(noAnswer);
-  const messages = conversation(body, marks);
+  const messages = conversation(body, kept);
   if (E.isLeft(messages)) return messages;
   const tools = chatToolMembers(body, marks, writing);
   if (E.isLeft(tools)) return tools;
@@ -138,18 +138,18 @@ function isEmptyList(value: Json): boolean {
   return isArray(value) && value.length === 0;
 }
 
-function conversation(body: JsonObject, marks: Marks): Either<GatewayError, readonly JsonObject[]> {
+function conversation(body: JsonObject, kept: Kept): Either<GatewayError, readonly JsonObject[]> {
   const system = systemBlocks(body['system'] ?? '', 'system');
   if (E.isLeft(system)) return system;
   const messages: (readonly JsonObject[])[] = [];
   for (const [index, message] of objectsOf(body['messages']).entries()) {
-    const translated = chatMessages(message, `messages[${index}]`, marks);
+    const translated = chatMessages(message, `messages[${index}]`, kept);
     if (E.isLeft(translated)) return translated;
     messages.push(translated.right);
   }
   const all = messages.flat();
   if (all.length === 0) return E.left(emptyConversation);
-  return E.right([...systemMessages(marks)(system.right), ...all]);
+  return E.right([...systemMessages(kept.marks)(system.right), ...all]);
 }
 
 /**

@@ -341,7 +341,9 @@ describe('cache marks of messages requests, by way of chat', () => {
     const document = parseDocument(JSON.stringify(asked), messagesWatched, parseExact);
     if (E.isLeft(document)) throw new Error(document.left.message);
     const request = readMessagesRequest(document.right);
-    const body = E.isLeft(request) ? request : toChatBody(request.right, 'provider', markOf);
+    const body = E.isLeft(request)
+      ? request
+      : toChatBody(request.right, 'provider', { marks: markOf, thinking: false });
     if (E.isLeft(body)) throw new Error(body.left.message);
     return body.right;
   };

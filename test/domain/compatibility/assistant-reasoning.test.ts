@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
+import { compatOf, takesReasoning } from '../../../domain/compatibility/compat.ts';
+import { noMarks } from '../../../domain/messages/cache-marks.ts';
 import { prepareChat, prepareTranslatedChat } from '../../../domain/chat/prepare-chat.ts';
 import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
@@ -90,18 +92,69 @@ describe('assistant_reasoning: reasoning of the assistant is sent in the field t
   });
 });
 
-it('a messages call to an upstream that requires `reasoning_content` has it with each call of a tool', () => {
-  const call = { type: 'tool_use', id: 'a', name: 'f', input: {} };
-  const value = {
-    messages: [
-      user,
-      { role: 'assistant', content: [{ type: 'thinking', thinking: 'Why', signature: '' }, call] },
-      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'x' }] },
-    ],
-  };
-  const chat = toChatBody({ model: 'fast', stream: false, document: { value } });
-  if (E.isLeft(chat)) throw new Error(chat.left.message);
-  expect(E.map(JSON.parse)(prepareTranslatedChat(chat.right, routeWith(content)))).toMatchObject({
-    right: { messages: [user, { role: 'assistant', reasoning_content: ' ' }, result] },
+describe('a messages call to an upstream that takes reasoning back', () => {
+  const call = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
+  const toolResult = (id: string) => ({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: id, content: 'x' }],
   });
+  const thinking = (text: string, more: object = { signature: '' }) => ({
+    type: 'thinking',
+    thinking: text,
+    ...more,
+  });
+  const assistant = (...blocks: readonly object[]) => ({ role: 'assistant', content: blocks });
+
+  const assistantsOf = (messages: readonly object[], thinks = true): unknown => {
+    const value = { messages: [user, ...messages] } as JsonObject;
+    const ask = { model: 'fast', stream: false, document: { value } };
+    const chat = toChatBody(ask, 'upstream', { marks: noMarks, thinking: thinks });
+    if (E.isLeft(chat)) throw new Error(chat.left.message);
+    const body = prepareTranslatedChat(chat.right, routeWith(content));
+    if (E.isLeft(body)) throw new Error(body.left.message);
+    const { messages: all } = JSON.parse(body.right) as { readonly messages: readonly JsonObject[] };
+    return all.flatMap(({ role, reasoning_content }) => (role === 'assistant' ? [reasoning_content] : []));
+  };
+
+  it.each<[string, readonly object[], readonly string[]]>([
+    ['thinking that the gateway made of it', [assistant(thinking('Why'), call('a'))], ['Why']],
+    ['thinking without a signature', [assistant(thinking('Why', {}), call('a'))], ['Why']],
+    ['several blocks of it', [assistant(thinking('a'), call('a'), thinking('b'))], ['a\n\nb']],
+    [
+      'it of consecutive turns whose calls are one message',
+      [assistant(thinking('a'), call('a')), assistant(thinking('b'), call('b'))],
+      ['a\n\nb'],
+    ],
+    [
+      'a space for a turn without it',
+      [assistant(call('a')), toolResult('a'), assistant(call('b'))],
+      [' ', ' '],
+    ],
+    [
+      'no thinking that another upstream signed',
+      [assistant(thinking('x', { signature: 's' }), call('a'))],
+      [' '],
+    ],
+    [
+      'no redacted thinking',
+      [assistant({ type: 'redacted_thinking', data: 'x' }, { type: 'text', text: 'Hi' })],
+      [' '],
+    ],
+    ['no message that has nothing else', [assistant(thinking('x')), user], []],
+  ])('has %s', (_, messages, reasoning) => {
+    expect(assistantsOf(messages)).toEqual(reasoning);
+  });
+
+  it('has none where the translation does not keep it', () => {
+    expect(assistantsOf([assistant(thinking('Why'), call('a'))], false)).toEqual([' ']);
+  });
+});
+
+it.each([
+  ['reasoning_content', true],
+  ['reasoning', true],
+  ['omit', false],
+  ['preserve', false],
+])('an upstream takes reasoning back if its route says so: %s', (assistant_reasoning, takes) => {
+  expect(takesReasoning(compatOf({ compat: { assistant_reasoning } }))).toBe(takes);
 });
