@@ -198,7 +198,7 @@ const whyNot: Readonly<Record<string, string>> = {
 };
 
 const otherAddress =
-  'Another address is said by GATEWAY_BIND, or in the file by server.bind and server.admin_bind.';
+  'Another address is set by GATEWAY_BIND, or in the file by server.bind and server.admin_bind.';
 
 const opened = (server: Server | TlsServer, host: string, port: number, alone: boolean): Promise<void> =>
   new Promise((resolve, reject) => {

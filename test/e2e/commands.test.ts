@@ -91,7 +91,7 @@ api_keys:
       other.close();
       expect(value.code).toBe(1);
       expect(value.err).toContain(
-        `cannot listen on ${bind}: another process listens there. Another address is said by GATEWAY_BIND`,
+        `cannot listen on ${bind}: another process listens there. Another address is set by GATEWAY_BIND`,
       );
       expect(ms).toBeLessThan(15_000);
     },
