@@ -20,6 +20,7 @@ const classOf = {
   not_found: 'caller',
   model_not_found: 'caller',
   method_not_allowed: 'caller',
+  websocket_unsupported: 'caller',
   duplicate_request_id: 'caller',
   conflict: 'caller',
   request_too_large: 'caller',

@@ -15,6 +15,7 @@ export type ErrorCode =
   | 'not_found'
   | 'model_not_found'
   | 'method_not_allowed'
+  | 'websocket_unsupported'
   | 'duplicate_request_id'
   | 'conflict'
   | 'request_too_large'
@@ -102,6 +103,7 @@ export const outcomeOf = {
   not_found: 'not_found',
   model_not_found: 'not_found',
   method_not_allowed: 'invalid_request',
+  websocket_unsupported: 'invalid_request',
   duplicate_request_id: 'invalid_request',
   conflict: 'invalid_request',
   request_too_large: 'invalid_request',
@@ -135,6 +137,7 @@ export const statusOf = {
   not_found: 404,
   model_not_found: 404,
   method_not_allowed: 405,
+  websocket_unsupported: 426,
   duplicate_request_id: 409,
   conflict: 409,
   request_too_large: 413,

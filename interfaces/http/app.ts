@@ -210,7 +210,10 @@ function envelopeFor(path: string, { req }: RequestContext): Envelope {
   return messagesPath.test(path) ? 'messages' : envelopeOf(req);
 }
 
-/** An unknown path gets a 404 in the family's envelope; a known path with another method gets a 405. */
+/**
+ * An unknown path gets a 404 in the family's envelope; a known path with another method gets a 405, or a 426 if a
+ * WebSocket is requested there: only at that status do clients change to HTTP without further attempts.
+ */
 function notServed(
   { secrets }: Pick<AppPorts, 'secrets'>,
   router: Router<State>,
@@ -221,6 +224,11 @@ function notServed(
   const methodsOf = (at: string): readonly string[] =>
     router.match(at, method).path.flatMap(({ methods }) => methods);
   const allowed = [...new Set(methodsOf(path))];
+  if (allowed.length > 0 && context.req.headers.upgrade?.toLowerCase() === 'websocket')
+    return sendError(context, envelopeFor(path, context), websocketUnsupported, {
+      connection: 'upgrade, close',
+      upgrade: 'HTTP/1.1',
+    });
   if (allowed.length > 0)
     return sendError(context, envelopeFor(path, context), methodNotAllowed(method), {
       allow: allowed.join(', '),
@@ -263,6 +271,11 @@ const methodNotAllowed = (method: string): GatewayError => ({
   code: 'method_not_allowed',
   message: `This path does not answer to ${method}.`,
 });
+
+const websocketUnsupported: GatewayError = {
+  code: 'websocket_unsupported',
+  message: 'This path is served over HTTP, not over a WebSocket.',
+};
 
 /** A defect before the response head is a 500. After it the connection is cut, so that nothing looks complete. */
 function fail(context: RequestContext, envelope: Envelope): void {

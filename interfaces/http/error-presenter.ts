@@ -23,6 +23,7 @@ const typeOf = {
   not_found: 'not_found_error',
   model_not_found: 'not_found_error',
   method_not_allowed: 'invalid_request_error',
+  websocket_unsupported: 'invalid_request_error',
   duplicate_request_id: 'invalid_request_error',
   conflict: 'invalid_request_error',
   request_too_large: 'invalid_request_error',

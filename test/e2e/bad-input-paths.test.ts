@@ -332,6 +332,26 @@ describe('headers and paths', () => {
     });
   });
 
+  it.each(['/v1/responses', chat])(
+    'a WebSocket that is requested at %s is refused with 426, at which agents change to HTTP at once',
+    async (path) => {
+      const answer = await rawExchange(gateway().url, {
+        method: 'GET',
+        path,
+        headers: [
+          bearer(),
+          ['connection', 'Upgrade'],
+          ['upgrade', 'WebSocket'],
+          ['sec-websocket-version', '13'],
+        ],
+        framing: 'none',
+      });
+      expect(answer.status).toBe(426);
+      expect(answer.headers).toMatchObject({ connection: 'upgrade, close', upgrade: 'HTTP/1.1' });
+      expect(envelopeOf(answer)).toMatchObject({ code: 'websocket_unsupported' });
+    },
+  );
+
   it.each([
     ['POST', '/v1/models', 405, 'invalid_request_error', 'method_not_allowed'],
     ['GET', '/v1/models', 401, 'authentication_error', 'missing_api_key'],

@@ -23,6 +23,7 @@ const rows: readonly (readonly [ErrorCode, number, string])[] = [
   ['model_not_found', 404, 'not_found'],
   ['not_supported', 404, 'invalid_request'],
   ['method_not_allowed', 405, 'invalid_request'],
+  ['websocket_unsupported', 426, 'invalid_request'],
   ['duplicate_request_id', 409, 'invalid_request'],
   ['conflict', 409, 'invalid_request'],
   ['request_too_large', 413, 'invalid_request'],
