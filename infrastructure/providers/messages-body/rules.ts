@@ -4,7 +4,7 @@ import { takesStrictTools } from '../../../domain/reasoning/model-tier.ts';
 import { messagesTier, type TieredRoute } from '../../../domain/reasoning/route-tier.ts';
 import type { Platform } from '../../../domain/reasoning/thinking-plan.ts';
 import type { Route } from '../../../domain/routing/model.ts';
-import { isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
+import { isAbsent, isString, type JsonObject, membersOf, objectsOf } from '../../../domain/shared/json.ts';
 
 /** The differences between upstreams that speak the messages body. */
 export interface BodyRules {
@@ -48,16 +48,38 @@ const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
     [toolSearch, toolSearch],
   ]);
 
+/** The beta of efforts between the turns, and the name by which Claude Code knows it. */
+const effortPerMessage = 'mid-conversation-output-config-2026-07-01';
+const perTurnControl = 'per-turn-control-2026-07-01';
+
+const hasEffortBetweenTurns = ({ messages }: JsonObject): boolean =>
+  objectsOf(messages).some(({ output_config: config }) => !isAbsent(config));
+
+/** What a body has if it needs a beta. Betas that are not in this table may be needed by any body. */
+const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
+  [
+    toolSearch,
+    ({ tools }) =>
+      objectsOf(tools).some(
+        ({ type, defer_loading: deferred }) =>
+          deferred === true || (isString(type) && type.startsWith('tool_search_tool')),
+      ),
+  ],
+  [effortPerMessage, hasEffortBetweenTurns],
+  [perTurnControl, hasEffortBetweenTurns],
+  // https://code.claude.com/docs/en/auto-mode-classifier-billing
+  ['dangerous-tool-use-2026-09-03', ({ safeguards }) => !isAbsent(safeguards)],
+  // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#preserved-thinking-controls
+  ['thinking-binding-controls-2026-08-01', ({ thinking }) => !isAbsent(membersOf(thinking)['block_binding'])],
+  // https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking
+  ['thinking-display-updates-2026-08-18', ({ thinking }) => membersOf(thinking)['display'] === 'updates'],
+]);
+
 /**
- * Whether a body can do without a beta of the caller's. Claude Code asks every model for tool search, also with a
- * version from before it and without any tool to search for, and platform B rejects a beta that its model does not have.
+ * Whether a body can do without a beta of the caller's. Claude Code asks every model for some, also where it needs
+ * none of them, and platforms reject a beta that the model does not have.
  */
-export const isIdleBeta = (beta: string, { tools }: JsonObject): boolean =>
-  beta === toolSearch &&
-  !objectsOf(tools).some(
-    ({ type, defer_loading: deferred }) =>
-      deferred === true || (isString(type) && type.startsWith('tool_search_tool')),
-  );
+export const isIdleBeta = (beta: string, body: JsonObject): boolean => needs.get(beta)?.(body) === false;
 
 /** https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai and the pages of each feature. */
 const platformABetas = betaTable(
@@ -67,33 +89,48 @@ const platformABetas = betaTable(
   'computer-use-2025-11-24',
   'context-1m-2025-08-07',
   'context-management-2025-06-27',
+  'dangerous-tool-use-2026-09-03',
   'interleaved-thinking-2025-05-14',
-  'mid-conversation-output-config-2026-07-01',
+  effortPerMessage,
+  perTurnControl,
+  'thinking-binding-controls-2026-08-01',
+  'thinking-display-updates-2026-08-18',
   'web-search-2025-03-05',
 );
 
 /**
  * https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html
  */
-const invokeBetas = betaTable(
+const platformBBetas = [
   'compact-2026-01-12',
   'compact-2026-09-04',
   'computer-use-2025-01-24',
   'computer-use-2025-11-24',
   'context-1m-2025-08-07',
   'context-management-2025-06-27',
+  'dangerous-tool-use-2026-09-03',
   'effort-2025-11-24',
   'fine-grained-tool-streaming-2025-05-14',
   'interleaved-thinking-2025-05-14',
-  'mid-conversation-output-config-2026-07-01',
+  effortPerMessage,
   'mid-conversation-tool-changes-2026-07-01',
   'output-128k-2025-02-19',
+  'thinking-binding-controls-2026-08-01',
+  'thinking-display-updates-2026-08-18',
   'token-efficient-tools-2025-02-19',
   'tool-examples-2025-10-29',
-);
+] as const;
+
+/** Invoke knows efforts between the turns by one name only. */
+const invokeBetas = new Map([...betaTable(...platformBBetas), [perTurnControl, effortPerMessage]]);
 
 /** Platform B's messages endpoint also takes the value by which a coding agent identifies itself. */
-const endpointbBetas = betaTable(...invokeBetas.keys(), 'claude-code-20250219', 'web-search-2025-03-05');
+const endpointbBetas = betaTable(
+  ...platformBBetas,
+  perTurnControl,
+  'claude-code-20250219',
+  'web-search-2025-03-05',
+);
 
 const ofTools = 'tools[].';
 

@@ -1,0 +1,54 @@
+import { describe, expect, it } from '@jest/globals';
+import * as E from 'fp-ts/lib/Either.js';
+import { permissive } from '../../domain/routing/capabilities.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
+import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
+import type { BodyRules } from '../../infrastructure/providers/messages-body/rules.ts';
+import { textDigest } from '../../infrastructure/text-digest.ts';
+import { styles, user } from './messages-body-sending.ts';
+
+const betasOf = (body: JsonObject, rules: BodyRules, betas: readonly string[]): unknown => {
+  const written = fromMessagesBody(
+    {
+      body: JSON.stringify({ max_tokens: 9, messages: [user], ...body }),
+      stream: false,
+      betas,
+      route: {
+        upstreamModel: 'anthropic/claude-opus-5-5',
+        compatibility: {},
+        capabilities: permissive,
+        extraBody: {},
+      },
+    },
+    rules,
+    textDigest,
+  );
+  if (E.isLeft(written)) throw new Error(written.left.message);
+  const { anthropic_beta: inBody = [] } = JSON.parse(written.right.text) as JsonObject;
+  return rules.betas.in === 'header' ? written.right.betas : inBody;
+};
+
+const adaptive = { type: 'adaptive', display: 'omitted' };
+const effort = { role: 'system', content: [], output_config: { effort: 'low' } };
+
+describe.each(styles)('betas of a field on %s', (style, rules) => {
+  it.each<[string, JsonObject]>([
+    ['dangerous-tool-use-2026-09-03', { safeguards: [{ type: 'dangerous_tool_use' }] }],
+    [
+      'thinking-binding-controls-2026-08-01',
+      { thinking: { ...adaptive, block_binding: { prefix_mismatch_behavior: 'drop_block' } } },
+    ],
+    ['thinking-display-updates-2026-08-18', { thinking: { ...adaptive, display: 'updates' } }],
+    ['mid-conversation-output-config-2026-07-01', { messages: [user, effort] }],
+  ])('%s is sent with the field, and not without it, as Claude Code asks for it', (beta, body) => {
+    expect(betasOf(body, rules, [beta])).toEqual([beta]);
+    expect(betasOf({ thinking: adaptive }, rules, [beta])).toEqual([]);
+  });
+
+  it('that of efforts between the turns has the name that the platform knows', () => {
+    const asked = ['per-turn-control-2026-07-01'];
+    const known = style === 'invoke' ? ['mid-conversation-output-config-2026-07-01'] : asked;
+    expect(betasOf({ messages: [user, effort] }, rules, asked)).toEqual(known);
+    expect(betasOf({}, rules, asked)).toEqual([]);
+  });
+});
