@@ -24,6 +24,12 @@ describe('thinking controls', () => {
       { thinking: { type: 'adaptive', display: 'omitted', effort: 'max' } },
     ],
     [
+      'adaptive thinking without the members that need a beta',
+      latest,
+      { thinking: { type: 'adaptive', display: 'updates', block_binding: {} } },
+      { thinking: { type: 'adaptive' } },
+    ],
+    [
       'a budget',
       older,
       { reasoning_budget_tokens: 2000 },

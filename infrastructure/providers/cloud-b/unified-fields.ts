@@ -153,7 +153,7 @@ function reasoningFields(
 /**
  * With adaptive thinking, effort is a member of `thinking`, unless the route's `effort_placement` says otherwise. In
  * all other cases it goes into `output_config`, as in the messages body. Other members of the caller's `thinking` are
- * kept.
+ * kept, except those that need a beta of the caller's, which does not go with this style: the platform rejects them.
  */
 function thinkingFields(
   { thinking, betas }: ThinkingPlan,
@@ -161,7 +161,8 @@ function thinkingFields(
   own: Json | undefined,
   placement: EffortPlacement,
 ): JsonObject {
-  const { type: _type, budget_tokens: _budget, ...rest } = membersOf(own);
+  const asked = without(membersOf(own), 'type', 'budget_tokens', 'block_binding');
+  const rest = asked['display'] === 'updates' ? without(asked, 'display') : asked;
   const effortMember = effort === undefined ? {} : { effort };
   if (thinking?.type === 'adaptive' && placement === 'thinking')
     return { thinking: { ...rest, ...thinking, ...effortMember } };
