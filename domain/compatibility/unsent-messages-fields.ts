@@ -58,6 +58,13 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['safeguards'],
+    in: chatOfMessages,
+    because:
+      'They ask for a verdict on each tool call beside the answer. Claude Code judges the calls itself where it gets none.',
+  },
+  {
+    family: 'messages',
     fields: ['performanceConfig', 'serviceTier'],
     in: ['generate_content'],
     because: 'They affect the cost and latency of an answer, not its content.',

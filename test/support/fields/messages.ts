@@ -80,6 +80,7 @@ const controls: Scene = {
     responseModalities: ['TEXT', 'IMAGE'],
     safetySettings: [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'OFF' }],
     service_tier: 'standard_only',
+    safeguards: [{ type: 'dangerous_tool_use' }],
     speed: 'fast',
     stop_sequences: [mark('stop')],
     stream: true,
