@@ -181,6 +181,21 @@ it('a signature in the `extra_content` of a call belongs to another platform, an
   });
 });
 
+it('blank text of the assistant, which other models write before a call, is removed', () => {
+  const call = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+  const blank = { type: 'text', text: '\n\n' };
+  const written = [{ role: 'assistant', content: [blank, call] }, user];
+  const alone = [
+    { role: 'assistant', content: [blank] },
+    { role: 'assistant', content: ' ' },
+  ];
+  expect(sent({ ...minimal, messages: [user, ...alone, ...written] }, rawPredictRules)['messages']).toEqual([
+    user,
+    { role: 'assistant', content: [call] },
+    user,
+  ]);
+});
+
 describe('thinking blocks', () => {
   const made = { type: 'thinking', thinking: 'Hm.', signature: '' };
   const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };

@@ -103,19 +103,19 @@ function nativeMessages(
   return E.right(kept);
 }
 
-/** Returns `undefined` if no block is left after removing those that cannot be replayed. */
+/** Returns `undefined` if nothing is left after removing what cannot be replayed. */
 function nativeMessage(
   message: JsonObject,
   path: string,
   rules: BodyRules,
   boundId: BoundId,
 ): Either<GatewayError, JsonObject | undefined> {
-  const { content } = message;
-  if (!isArray(content)) return E.right(message);
+  const { role, content } = message;
+  if (!isArray(content)) return E.right(role === 'assistant' && isBlank(content) ? undefined : message);
   const blocks: Json[] = [];
   for (const [index, block] of content.entries()) {
     if (!isObject(block)) blocks.push(block);
-    else if (!isUnsignedThinking(block)) {
+    else if (!isUnsignedThinking(block) && !(role === 'assistant' && isBlankText(block))) {
       const problem = mediaFault(block, `${path}.content[${index}]`, rules.media);
       if (problem !== undefined) return E.left(problem);
       blocks.push(withBoundId(withoutSignature(block), boundId));
@@ -128,6 +128,11 @@ function nativeMessage(
 /** Thinking from an answer that the gateway translated: it has an empty signature, and cannot be replayed. */
 const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && (!isString(signature) || signature === '');
+
+/** Models of other upstreams write blank texts, mostly before a call. The messages API rejects them (rule 17.122). */
+const isBlankText = ({ type, text }: JsonObject): boolean => type === 'text' && isBlank(text);
+
+const isBlank = (text: Json | undefined): boolean => isString(text) && text.trim() === '';
 
 /** The gateway's translation added `extra_content`, for a route of another platform. The messages API rejects it. */
 const withoutSignature = (block: JsonObject): JsonObject =>
