@@ -130,7 +130,8 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
     family: 'messages',
     fields: ['messages[].clear_at'],
     in: [...chatOfMessages, ...messagesBodies],
-    because: 'The gateway applies it: a message that is already cleared is not sent.',
+    because:
+      'The gateway applies it for models without system messages between the turns: a message that is already cleared is not sent.',
   },
   {
     family: 'messages',

@@ -40,9 +40,21 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     ],
     ['thinking-display-updates-2026-08-18', { thinking: { ...adaptive, display: 'updates' } }],
     ['mid-conversation-output-config-2026-07-01', { messages: [user, effort] }],
+    [
+      'mid-conversation-system-clear-at-2026-08-21',
+      { messages: [user, { role: 'system', content: 'Be brief.', clear_at: 'next_user_message' }] },
+    ],
   ])('%s is sent with the field, and not without it, as Claude Code asks for it', (beta, body) => {
     expect(betasOf(body, rules, [beta])).toEqual([beta]);
     expect(betasOf({ thinking: adaptive }, rules, [beta])).toEqual([]);
+  });
+
+  it('that of changes of tools is sent to platform B with such a change, and not without', () => {
+    const beta = ['mid-conversation-tool-changes-2026-07-01'];
+    const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };
+    const changed = { messages: [user, { role: 'system', content: [removal] }] };
+    expect(betasOf(changed, rules, beta)).toEqual(rules.platform === 'b' ? beta : []);
+    expect(betasOf({}, rules, beta)).toEqual([]);
   });
 
   it('that of efforts between the turns has the name that the platform knows', () => {

@@ -55,6 +55,11 @@ const perTurnControl = 'per-turn-control-2026-07-01';
 const hasEffortBetweenTurns = ({ messages }: JsonObject): boolean =>
   objectsOf(messages).some(({ output_config: config }) => !isAbsent(config));
 
+const hasToolChange = ({ messages }: JsonObject): boolean =>
+  objectsOf(messages).some(({ content }) =>
+    objectsOf(content).some(({ type }) => type === 'tool_addition' || type === 'tool_removal'),
+  );
+
 /** What a body has if it needs a beta. Betas that are not in this table may be needed by any body. */
 const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
   [
@@ -67,6 +72,12 @@ const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
   ],
   [effortPerMessage, hasEffortBetweenTurns],
   [perTurnControl, hasEffortBetweenTurns],
+  ['mid-conversation-tool-changes-2026-07-01', hasToolChange],
+  // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+  [
+    'mid-conversation-system-clear-at-2026-08-21',
+    ({ messages }) => objectsOf(messages).some(({ clear_at: clearAt }) => !isAbsent(clearAt)),
+  ],
   // https://code.claude.com/docs/en/auto-mode-classifier-billing
   ['dangerous-tool-use-2026-09-03', ({ safeguards }) => !isAbsent(safeguards)],
   // https://platform.claude.com/docs/en/build-with-claude/preserved-thinking#preserved-thinking-controls
@@ -92,6 +103,7 @@ const platformABetas = betaTable(
   'dangerous-tool-use-2026-09-03',
   'interleaved-thinking-2025-05-14',
   effortPerMessage,
+  'mid-conversation-system-clear-at-2026-08-21',
   perTurnControl,
   'thinking-binding-controls-2026-08-01',
   'thinking-display-updates-2026-08-18',
@@ -113,6 +125,7 @@ const platformBBetas = [
   'fine-grained-tool-streaming-2025-05-14',
   'interleaved-thinking-2025-05-14',
   effortPerMessage,
+  'mid-conversation-system-clear-at-2026-08-21',
   'mid-conversation-tool-changes-2026-07-01',
   'output-128k-2025-02-19',
   'thinking-binding-controls-2026-08-01',
