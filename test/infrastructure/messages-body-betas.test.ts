@@ -49,6 +49,14 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     expect(betasOf({ thinking: adaptive }, rules, [beta])).toEqual([]);
   });
 
+  it('that of web search is sent to platform A with the tool, for which Anthropic’s own API needs none', () => {
+    const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
+    const needed = rules.platform === 'a' ? ['web-search-2025-03-05'] : [];
+    expect(betasOf({ tools }, rules, [])).toEqual(needed);
+    expect(betasOf({ tools }, rules, needed)).toEqual(needed);
+    expect(betasOf({ tools: [{ name: 'web_search', input_schema: {} }] }, rules, [])).toEqual([]);
+  });
+
   it('that of changes of tools is sent to platform B with such a change, and not without', () => {
     const beta = ['mid-conversation-tool-changes-2026-07-01'];
     const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };

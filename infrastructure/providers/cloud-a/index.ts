@@ -12,7 +12,7 @@ import type {
   ProviderImplementation,
 } from '../provider.ts';
 import { messagesDialects } from '../messages-body/dialect.ts';
-import { rawPredictRules, toolSearch } from '../messages-body/rules.ts';
+import { rawPredictRules, toolSearch, webSearch } from '../messages-body/rules.ts';
 import { pathSegment } from '../wire/path-segment.ts';
 import { countGenerateContent } from './count-tokens.ts';
 import { textEmbeddings } from './embeddings.ts';
@@ -52,7 +52,7 @@ const embedding: ModelKind = {
 };
 
 /** Betas that the count rejects, though its models take them: https://github.com/BerriAI/litellm/pull/39597 */
-const uncounted: ReadonlySet<unknown> = new Set([toolSearch, 'web-search-2025-03-05']);
+const uncounted: ReadonlySet<unknown> = new Set([toolSearch, webSearch]);
 
 function withCountedBetas(body: JsonObject): JsonObject {
   const { anthropic_beta: betas } = body;

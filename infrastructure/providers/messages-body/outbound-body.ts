@@ -42,7 +42,9 @@ export function outboundBody(
   const allowed = betas
     .flatMap((beta) => rules.betas.allowed.get(beta) ?? [])
     .filter((beta) => !isIdleBeta(beta, body));
-  const asked = [...new Set([...own.right, ...allowed, ...reasoned.right.betas])];
+  const asked = [
+    ...new Set([...own.right, ...allowed, ...rules.betas.needed(body), ...reasoned.right.betas]),
+  ];
   const { notes } = reasoned.right;
   const written: JsonObject = {
     ...reasoned.right.body,

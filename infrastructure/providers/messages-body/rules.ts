@@ -32,12 +32,26 @@ export interface BodyRules {
   readonly droppedOfTools: readonly string[];
   /** Whether the upstream takes `inference_geo`, the region in which a model must run. */
   readonly knowsRegions: boolean;
-  /** Where `anthropic-beta` values are sent, and which of the caller's are allowed, each with its name upstream. */
-  readonly betas: { readonly in: 'body' | 'header'; readonly allowed: ReadonlyMap<string, string> };
+  /**
+   * Where `anthropic-beta` values are sent, which of the caller's are allowed, each with its name upstream, and which a
+   * body needs here although Anthropic's own API does not require it.
+   */
+  readonly betas: {
+    readonly in: 'body' | 'header';
+    readonly allowed: ReadonlyMap<string, string>;
+    readonly needed: (body: JsonObject) => readonly string[];
+  };
 }
 
 /** The beta of tool search, as the platforms call it. */
 export const toolSearch = 'tool-search-tool-2025-10-19';
+
+/** The beta of web search, which platform A requires for it. */
+export const webSearch = 'web-search-2025-03-05';
+
+/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/web-search */
+const forWebSearch = ({ tools }: JsonObject): readonly string[] =>
+  objectsOf(tools).some(({ type }) => isString(type) && type.startsWith('web_search_')) ? [webSearch] : [];
 
 /** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
@@ -107,7 +121,7 @@ const platformABetas = betaTable(
   perTurnControl,
   'thinking-binding-controls-2026-08-01',
   'thinking-display-updates-2026-08-18',
-  'web-search-2025-03-05',
+  webSearch,
 );
 
 /**
@@ -138,12 +152,7 @@ const platformBBetas = [
 const invokeBetas = new Map([...betaTable(...platformBBetas), [perTurnControl, effortPerMessage]]);
 
 /** Platform B's messages endpoint also takes the value by which a coding agent identifies itself. */
-const endpointbBetas = betaTable(
-  ...platformBBetas,
-  perTurnControl,
-  'claude-code-20250219',
-  'web-search-2025-03-05',
-);
+const endpointbBetas = betaTable(...platformBBetas, perTurnControl, 'claude-code-20250219', webSearch);
 
 const ofTools = 'tools[].';
 
@@ -183,7 +192,7 @@ export const rawPredictRules: BodyRules = {
   dropped: unsentIn('raw_predict', 'messages'),
   droppedOfTools: unsentOfTools('raw_predict'),
   knowsRegions: false,
-  betas: { in: 'body', allowed: platformABetas },
+  betas: { in: 'body', allowed: platformABetas, needed: forWebSearch },
 };
 
 /** Platform B, invoke: no streaming; penalties, `n`, `seed`, `parallel_tool_calls`, `response_format` rejected. */
@@ -200,7 +209,7 @@ export const invokeRules: BodyRules = {
   dropped: unsentIn('invoke', 'messages'),
   droppedOfTools: unsentOfTools('invoke'),
   knowsRegions: false,
-  betas: { in: 'body', allowed: invokeBetas },
+  betas: { in: 'body', allowed: invokeBetas, needed: () => [] },
 };
 
 /** Platform B, `endpointb_messages`: the messages API itself; the body names the model. */
@@ -217,5 +226,5 @@ export const endpointbRules: BodyRules = {
   dropped: unsentIn('endpointb_messages', 'messages'),
   droppedOfTools: unsentOfTools('endpointb_messages'),
   knowsRegions: true,
-  betas: { in: 'header', allowed: endpointbBetas },
+  betas: { in: 'header', allowed: endpointbBetas, needed: () => [] },
 };
