@@ -43,6 +43,11 @@ describe('a schema that the upstream enforces', () => {
       { ...closed({}), minProperties: 1, maxProperties: 2 },
       { ...closed({}), description: '{minProperties: 1, maxProperties: 2}' },
     ],
+    [
+      'of a text in a format that it does not know',
+      { type: 'string', format: 'binary' },
+      { type: 'string', description: '{format: "binary"}' },
+    ],
   ])('has the limits %s in the description', (_, schema, expected) => {
     expect(enforcedSchema(schema)).toEqual(expected);
   });
@@ -65,6 +70,15 @@ describe('a schema that the upstream enforces', () => {
       allOf: [wrap({ b: inner }), true],
     });
     expect(enforcedSchema(nested(limited, object))).toEqual(nested(told, closed));
+  });
+
+  it('has `anyOf` in the place of `oneOf`, which it rejects', () => {
+    const [a, b] = [{ a: { const: 1 } }, { b: { type: 'string' } }];
+    const union = { oneOf: [object(a), object(b)], discriminator: { propertyName: 'a' } };
+    const told = { anyOf: [closed(a), closed(b)], description: '{discriminator: {"propertyName":"a"}}' };
+    expect(enforcedSchema(object({ oneOf: union }))).toEqual(closed({ oneOf: told }));
+    const both = { anyOf: [{ type: 'string' }], oneOf: [{ type: 'string' }] };
+    expect(enforcedSchema(both)).toEqual(both);
   });
 
   it('rules out other properties only of objects that name some, and that do not speak of others', () => {
@@ -96,7 +110,7 @@ describe('limits that the upstream does not enforce', () => {
       expect(sent({ ...minimal, ...tools(strict) }, rules)['tools']).toMatchObject([
         { input_schema: schema },
       ]);
-    expect(sentUnified(tools(strict), { model: 'qwen.qwen3-32b-v1:0' })['toolConfig']).toEqual({
+    expect(sentUnified(tools(strict), { model: 'anthropic.claude-sonnet-4-5-v1:0' })['toolConfig']).toEqual({
       tools: [{ toolSpec: { name: 'f', inputSchema: { json: schema }, strict } }],
     });
   });

@@ -14,7 +14,8 @@ import {
  * official SDKs of the messages API do (rule 17.40).
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
-export function enforcedSchema(schema: JsonObject): JsonObject {
+export function enforcedSchema(given: JsonObject): JsonObject {
+  const schema = withoutOneOf(given);
   const members = Object.entries(schema);
   const limits = members.filter(([key, value]) => isUnenforced(key, value));
   const kept = members.filter(([key, value]) => !isUnenforced(key, value));
@@ -23,6 +24,12 @@ export function enforcedSchema(schema: JsonObject): JsonObject {
     ...closed(schema),
     ...described(schema, limits),
   };
+}
+
+/** It rejects `oneOf`, which libraries write for a union whose members exclude each other anyway (rule 17.161). */
+function withoutOneOf(schema: JsonObject): JsonObject {
+  const { oneOf, anyOf, ...rest } = schema;
+  return isArray(oneOf) && isAbsent(anyOf) ? { ...rest, anyOf: oneOf } : schema;
 }
 
 type Member = readonly [key: string, value: Json | undefined];
@@ -39,11 +46,28 @@ const unenforced: ReadonlySet<string> = new Set([
   'uniqueItems',
   'minProperties',
   'maxProperties',
+  'discriminator',
+]);
+
+/** The formats of a text that it knows. */
+const formats: ReadonlySet<Json | undefined> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
 ]);
 
 /** A list may have to be non-empty, but not any longer than that. */
 const isUnenforced = (key: string, value: Json | undefined): boolean =>
-  unenforced.has(key) || (key === 'minItems' && (numberOf(value) ?? 0) > 1);
+  unenforced.has(key) ||
+  (key === 'minItems' && (numberOf(value) ?? 0) > 1) ||
+  (key === 'format' && !formats.has(value));
 
 const schemasByName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
 const schemas: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf']);
