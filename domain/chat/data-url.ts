@@ -51,6 +51,7 @@ export function fileData(file: Json | undefined, path: string): Either<GatewayEr
 export interface DataUrl {
   /** In lower case, without parameters, by its registered name. Empty when the URL has none. */
   readonly mediaType: string;
+  /** Without white space, which clients that break lines write, and which the platforms reject. */
   readonly data: string;
 }
 
@@ -58,8 +59,7 @@ export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
 
 /**
  * Reads `data:MEDIA-TYPE;base64,DATA` in any case; other parameters may come before `base64`. `undefined` when the URL
- * is not base64 data. `image/jpg` is not a registered media type, but many clients use it for JPEG, and the platforms
- * know only the registered name.
+ * is not base64 data.
  */
 export function base64DataUrl(url: string): DataUrl | undefined {
   if (!isDataUrl(url)) return undefined;
@@ -67,7 +67,26 @@ export function base64DataUrl(url: string): DataUrl | undefined {
   const [mediaType = '', ...parameters] = url
     .slice('data:'.length, Math.max(0, comma))
     .toLowerCase()
-    .split(';');
+    .split(';')
+    .map((each) => each.trim());
   if (parameters.at(-1) !== 'base64') return undefined;
-  return { mediaType: mediaType === 'image/jpg' ? 'image/jpeg' : mediaType, data: url.slice(comma + 1) };
+  const data = url.slice(comma + 1).replaceAll(/\s+/g, '');
+  return { mediaType: mediaType.startsWith('image/') ? imageType(data, mediaType) : mediaType, data };
+}
+
+/** How the base64 of an image begins, by its media type. A WebP file has its size between its two names. */
+const imageShapes: readonly (readonly [shape: RegExp, mediaType: string])[] = [
+  [/^iVBORw0KGg/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD/, 'image/gif'],
+  [/^UklGR.{6}XRUJQ/, 'image/webp'],
+];
+
+/**
+ * The media type of an image by its bytes, since platforms compare the two and reject a wrong one, which clients take
+ * from the name of a file (rule 17.162). `image/jpg` is not a registered name, but many clients use it for JPEG.
+ */
+function imageType(data: string, mediaType: string): string {
+  const shown = imageShapes.find(([shape]) => shape.test(data))?.[1];
+  return shown ?? (mediaType === 'image/jpg' ? 'image/jpeg' : mediaType);
 }

@@ -25,7 +25,7 @@ describe('images', () => {
     ['not an image', 'data:text/plain;base64,YQ=='],
     ['not in base64', 'data:image/png,abc'],
     ['without data', 'data:image/png;base64,'],
-    ['bad base64', 'data:image/png;base64,Y Q='],
+    ['bad base64', 'data:image/png;base64,Y%Q='],
     ['not a URL', 'abc'],
   ])('are rejected in any other form, with the field named: %s', (_, url) => {
     expect(rejected({ messages: [user(text('a'), image(url))] })).toBe(
