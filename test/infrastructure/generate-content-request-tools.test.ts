@@ -218,7 +218,7 @@ describe('`tools` and `tool_choice`', () => {
     const parameters = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
-      properties: { at: { $ref: '#/$defs/at', default: null }, n: { const: null } },
+      properties: { at: { $ref: '#/$defs/at' }, n: { default: 1, const: null } },
       additionalProperties: false,
       $defs: { at: { type: ['string', 'null'] } },
     };
@@ -251,6 +251,39 @@ describe('`tools` and `tool_choice`', () => {
       ]);
     },
   );
+
+  it.each<[string, object, object]>([
+    ['has a reference alone', { $ref: '#/$defs/a', $comment: 'b' }, { $ref: '#/$defs/a', $comment: 'b' }],
+    [
+      'has no reference beside a description',
+      { $ref: '#/$defs/a', description: 'The first.', default: 1 },
+      { anyOf: [{ $ref: '#/$defs/a' }], description: 'The first.', default: 1 },
+    ],
+    ['has an `enum` in the place of a `const`', { const: 'a' }, { type: 'string', enum: ['a'] }],
+    ['of a number, too', { type: 'integer', const: 1 }, { type: 'integer', enum: [1] }],
+    ['keeps a `const` of another type', { const: true }, { const: true }],
+    ['keeps a `const` beside an `enum`', { const: 'a', enum: ['a', 'b'] }, { const: 'a', enum: ['a', 'b'] }],
+    [
+      'has no `discriminator`',
+      { oneOf: [{ const: 1 }], discriminator: { propertyName: 'a' } },
+      { oneOf: [{ type: 'number', enum: [1] }] },
+    ],
+  ])('a schema %s', (_case, given, taken) => {
+    const around = (inner: object) => ({
+      type: 'object',
+      properties: { const: inner, $ref: { type: 'array', items: inner }, c: { additionalProperties: inner } },
+      $defs: { discriminator: inner },
+      default: given,
+    });
+    const tools = [tool({ name: 'f', parameters: around(given) })];
+    expect(sent({ tools })['tools']).toEqual([
+      { functionDeclarations: [{ name: 'f', parametersJsonSchema: around(taken) }] },
+    ]);
+    const response_format = { type: 'json_schema', json_schema: { name: 'f', schema: around(given) } };
+    expect(sent({ response_format })['generationConfig']).toMatchObject({
+      responseJsonSchema: around(taken),
+    });
+  });
 
   it('schema keywords that are null are removed at any depth', () => {
     const inner = { type: 'object', properties: null, required: null };

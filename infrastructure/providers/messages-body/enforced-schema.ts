@@ -7,6 +7,7 @@ import {
   type JsonObject,
   numberOf,
 } from '../../../domain/shared/json.ts';
+import { withSubschemas } from '../../../domain/chat/subschemas.ts';
 
 /**
  * The schema of an answer or of a `strict` tool, which the upstream enforces. It rejects limits that it cannot enforce,
@@ -15,12 +16,12 @@ import {
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs
  */
 export function enforcedSchema(given: JsonObject): JsonObject {
-  const schema = withoutOneOf(given);
+  const schema = withSubschemas(withoutOneOf(given), enforcedSchema);
   const members = Object.entries(schema);
   const limits = members.filter(([key, value]) => isUnenforced(key, value));
   const kept = members.filter(([key, value]) => !isUnenforced(key, value));
   return {
-    ...Object.fromEntries(kept.map(([key, value]) => [key, within(key, value)])),
+    ...Object.fromEntries(kept),
     ...closed(schema),
     ...described(schema, limits),
   };
@@ -68,19 +69,6 @@ const isUnenforced = (key: string, value: Json | undefined): boolean =>
   unenforced.has(key) ||
   (key === 'minItems' && (numberOf(value) ?? 0) > 1) ||
   (key === 'format' && !formats.has(value));
-
-const schemasByName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
-const schemas: ReadonlySet<string> = new Set(['items', 'anyOf', 'allOf', 'oneOf']);
-
-function within(key: string, value: Json | undefined): Json | undefined {
-  if (schemasByName.has(key) && isObject(value))
-    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, ifObject(each)]));
-  if (!schemas.has(key)) return value;
-  return isArray(value) ? value.map((each) => ifObject(each) ?? null) : ifObject(value);
-}
-
-const ifObject = (value: Json | undefined): Json | undefined =>
-  isObject(value) ? enforcedSchema(value) : value;
 
 const closed = ({ properties, additionalProperties }: JsonObject): JsonObject =>
   isObject(properties) && isAbsent(additionalProperties) ? { additionalProperties: false } : {};
