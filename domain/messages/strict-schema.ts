@@ -1,12 +1,23 @@
-import { isArray, isObject, type Json, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  type Json,
+  type JsonObject,
+  membersOf,
+  objectsOf,
+} from '../shared/json.ts';
 
 /**
  * Whether the chat API takes a schema with `strict`: every object in it is closed to other properties, and requires all
- * of its own. The messages API demands only the former (rule 33.81).
+ * of its own. The messages API demands only the former, and takes `allOf` and one more format, `uri` (rule 33.81).
  * https://platform.openai.com/docs/guides/structured-outputs
  */
 export const fitsStrict = (schema: JsonObject): boolean =>
-  (!isOfObject(schema) || isComplete(schema)) && within(schema).every(fitsStrict);
+  (!isOfObject(schema) || isComplete(schema)) &&
+  isAbsent(schema['allOf']) &&
+  schema['format'] !== 'uri' &&
+  within(schema).every(fitsStrict);
 
 const isOfObject = ({ type, properties }: JsonObject): boolean =>
   isObject(properties) || (isArray(type) ? type : [type]).includes('object');
@@ -19,7 +30,7 @@ function isComplete({ properties, additionalProperties, required }: JsonObject):
 }
 
 /** The schemas that a schema consists of. */
-const within = ({ properties, $defs, definitions, items, anyOf, allOf, oneOf }: JsonObject) => [
+const within = ({ properties, $defs, definitions, items, anyOf, oneOf }: JsonObject) => [
   ...[properties, $defs, definitions].flatMap((named) => Object.values(membersOf(named)).filter(isObject)),
-  ...[items, anyOf, allOf, oneOf].flatMap((schemas) => (isObject(schemas) ? [schemas] : objectsOf(schemas))),
+  ...[items, anyOf, oneOf].flatMap((schemas) => (isObject(schemas) ? [schemas] : objectsOf(schemas))),
 ];

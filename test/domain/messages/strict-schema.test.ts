@@ -36,7 +36,8 @@ describe('the schema of a messages call', () => {
     ['of an object without properties', closed({})],
     ['of a text', text],
     ['whose objects all do', closed({ a: closed({ b: text }), c: { type: 'array', items: closed({}) } })],
-    ['with a property named as a keyword', closed({ properties: text, items: text })],
+    ['with a property named as a keyword', closed({ properties: text, items: text, allOf: text })],
+    ['with a format that both APIs know', closed({ a: { ...text, format: 'uuid' } })],
   ])('%s is strict in chat', (_, schema) => {
     expect(formatFor(schema, 'upstream')).toEqual(asked(true, schema));
   });
@@ -47,6 +48,8 @@ describe('the schema of a messages call', () => {
     ['nothing required', { ...closed({ a: text }), required: null }],
     ['an object that may have other properties', open],
     ['an object of any properties, or null', { type: ['object', 'null'] }],
+    ['a format that only the messages API knows', closed({ a: { ...text, format: 'uri' } })],
+    ['a combination of schemas', closed({ a: { allOf: [text] } })],
     ['one of these in a property', closed({ a: optional })],
     ['one of these in an item', closed({ a: { type: 'array', items: open } })],
     ['one of these in an alternative', closed({ a: { anyOf: [{ type: 'null' }, optional] } })],
