@@ -393,23 +393,26 @@ describe('usage is summed as it is billed: prompt + tool-use prompt, candidates 
     });
   });
 
-  it('cached, audio and reasoning tokens are returned as token details', () => {
+  it('tokens that were cached, that are not text, or that are reasoning, are returned as token details', () => {
     const usageMetadata = {
       promptTokenCount: 9,
       promptTokensDetails: [
-        { modality: 'TEXT', tokenCount: 7 },
+        { modality: 'TEXT', tokenCount: 2 },
         { modality: 'AUDIO', tokenCount: 2 },
+        { modality: 'VIDEO', tokenCount: 5 },
       ],
+      candidatesTokenCount: 4,
+      candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 4 }],
       cachedContentTokenCount: 8,
       thoughtsTokenCount: 3,
-      totalTokenCount: 12,
+      totalTokenCount: 16,
     };
     expect(completion({ ...says([]), usageMetadata })['usage']).toEqual({
       prompt_tokens: 9,
-      completion_tokens: 3,
-      total_tokens: 12,
-      prompt_tokens_details: { cached_tokens: 8, audio_tokens: 2 },
-      completion_tokens_details: { reasoning_tokens: 3 },
+      completion_tokens: 7,
+      total_tokens: 16,
+      prompt_tokens_details: { cached_tokens: 8, audio_tokens: 2, video_tokens: 5 },
+      completion_tokens_details: { reasoning_tokens: 3, image_tokens: 4 },
     });
   });
 });

@@ -30,19 +30,24 @@ export function chatUsage(metadata: Json | undefined): JsonObject | undefined {
     promptTokens === undefined || completionTokens === undefined
       ? undefined
       : promptTokens + completionTokens;
-  const details = present({ cached_tokens: cached, audio_tokens: audioIn(metadata['promptTokensDetails']) });
+  const { promptTokensDetails, candidatesTokensDetails } = metadata;
+  const ofPrompt = present({ cached_tokens: cached, ...mediaTokens(promptTokensDetails) });
+  const ofCompletion = present({ reasoning_tokens: thoughts, ...mediaTokens(candidatesTokensDetails) });
   return {
     prompt_tokens: promptTokens ?? null,
     completion_tokens: completionTokens ?? null,
     total_tokens: isAbsent(total) ? (both ?? null) : total,
-    ...(Object.keys(details).length === 0 ? {} : { prompt_tokens_details: details }),
-    ...(isAbsent(thoughts) ? {} : { completion_tokens_details: { reasoning_tokens: thoughts } }),
+    ...(Object.keys(ofPrompt).length === 0 ? {} : { prompt_tokens_details: ofPrompt }),
+    ...(Object.keys(ofCompletion).length === 0 ? {} : { completion_tokens_details: ofCompletion }),
   };
 }
 
-/** The audio tokens of the prompt; `undefined` if they are not reported. */
-const audioIn = (details: Json | undefined): Json | undefined =>
-  objectsOf(details).find(({ modality }) => modality === 'AUDIO')?.['tokenCount'];
+/** The tokens that are not text, as far as they are reported. They have their own prices on the platform. */
+const mediaTokens = (details: Json | undefined): JsonObject => {
+  const of = (name: string): Json | undefined =>
+    objectsOf(details).find(({ modality }) => modality === name)?.['tokenCount'];
+  return { audio_tokens: of('AUDIO'), image_tokens: of('IMAGE'), video_tokens: of('VIDEO') };
+};
 
 /** `undefined` if a part is not a token count. */
 function sum(...parts: readonly (Json | undefined)[]): number | undefined {
