@@ -261,6 +261,8 @@ describe('`tools` and `tool_choice`', () => {
     ],
     ['has an `enum` in the place of a `const`', { const: 'a' }, { type: 'string', enum: ['a'] }],
     ['of a number, too', { type: 'integer', const: 1 }, { type: 'integer', enum: [1] }],
+    ['has the items of a list', { type: 'array', maxItems: 2 }, { type: 'array', maxItems: 2, items: {} }],
+    ['keeps a list as it is', { type: 'array', prefixItems: [{}] }, { type: 'array', prefixItems: [{}] }],
     ['keeps a `const` of another type', { const: true }, { const: true }],
     ['keeps a `const` beside an `enum`', { const: 'a', enum: ['a', 'b'] }, { const: 'a', enum: ['a', 'b'] }],
     [

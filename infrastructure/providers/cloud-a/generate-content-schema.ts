@@ -6,7 +6,7 @@ import { withSubschemas } from '../../../domain/chat/subschemas.ts';
  * https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerationConfig
  */
 export const jsonSchema = (schema: JsonObject): JsonObject =>
-  withLoneReference(withEnum(withSubschemas(withoutRejected(schema), jsonSchema)));
+  withLoneReference(withItems(withEnum(withSubschemas(withoutRejected(schema), jsonSchema))));
 
 /** Keywords that some clients send as null instead of leaving them out. The upstream rejects null. */
 const nullMeansAbsent = ['properties', 'required'];
@@ -22,6 +22,12 @@ function withEnum(schema: JsonObject): JsonObject {
   if (isString(only)) return { type: 'string', ...rest, enum: [only] };
   return numberOf(only) === undefined ? schema : { type: 'number', ...rest, enum: [only ?? null] };
 }
+
+/** The upstream rejects a list of which the schema does not say what is in it (rule 17.165). */
+const withItems = (schema: JsonObject): JsonObject =>
+  schema['type'] === 'array' && isAbsent(schema['items']) && isAbsent(schema['prefixItems'])
+    ? { ...schema, items: {} }
+    : schema;
 
 /** The upstream rejects a reference that has a description, a default or the like beside it. */
 function withLoneReference(schema: JsonObject): JsonObject {
