@@ -8,9 +8,10 @@ import {
   rawPredictRules,
 } from '../../infrastructure/providers/messages-body/rules.ts';
 import { minimal, refusal, sent, styles } from './messages-body-sending.ts';
+import { sent as sentUnified } from './unified-sending.ts';
 
 describe('tools', () => {
-  const tool = (parameters?: object | null) => ({
+  const tool = (parameters?: JsonObject | null): JsonObject => ({
     type: 'function',
     function: {
       name: 'weather',
@@ -20,7 +21,7 @@ describe('tools', () => {
     },
   });
 
-  it.each<[string, object | null | undefined, object]>([
+  it.each<[string, JsonObject | null | undefined, JsonObject]>([
     [
       'a schema',
       { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
@@ -33,6 +34,33 @@ describe('tools', () => {
   ])('function tools become custom tools with `input_schema`: %s', (_, parameters, input_schema) => {
     expect(sent({ ...minimal, tools: [tool(parameters)] })['tools']).toEqual([
       { type: 'custom', name: 'weather', description: 'Tells it.', input_schema, strict: false },
+    ]);
+  });
+
+  it.each(['oneOf', 'anyOf', 'allOf'])('have the `%s` of their arguments in the description', (keyword) => {
+    const properties = { a: { type: 'string', [keyword]: [{ minLength: 1 }] } };
+    const parameters = { type: 'object', properties, [keyword]: [{ required: ['a'] }] };
+    const schema = { type: 'object', properties };
+    const description = `Tells it.\n\n{${keyword}: [{"required":["a"]}]}`;
+    const tools = [tool(parameters)];
+    expect(sent({ ...minimal, tools })['tools']).toMatchObject([{ description, input_schema: schema }]);
+    const toolSpec = { name: 'weather', description, strict: false, inputSchema: { json: schema } };
+    const unified = (model: string) => sentUnified({ tools }, { model })['toolConfig'];
+    expect(unified('us.anthropic.claude-sonnet-4-5-v1:0')).toEqual({ tools: [{ toolSpec }] });
+    expect(unified('qwen.qwen3-32b-v1:0')).toMatchObject({
+      tools: [{ toolSpec: { description: 'Tells it.', inputSchema: { json: parameters } } }],
+    });
+  });
+
+  it('without a description have one that tells how their arguments are combined', () => {
+    const own = { type: 'function', function: { name: 'f', parameters: { anyOf: [{}] } } };
+    expect(sent({ ...minimal, tools: [own] })['tools']).toEqual([
+      {
+        type: 'custom',
+        name: 'f',
+        description: '{anyOf: [{}]}',
+        input_schema: { type: 'object', properties: {} },
+      },
     ]);
   });
 

@@ -7,15 +7,10 @@ import {
   only,
   without,
 } from '../../../domain/shared/json.ts';
+import { describedBy, type ToolDescription } from '../messages-body/flat-tool.ts';
 
 export const isNova = (upstreamModel: string): boolean =>
   /(?:^|[/.])amazon\.nova-/.test(upstreamModel.toLowerCase());
-
-/** What describes a tool to a model. The description may be empty. */
-export interface ToolDescription {
-  readonly schema: JsonObject;
-  readonly description: string;
-}
 
 /**
  * A tool for Nova models, which take only three fields at the top level of a schema, and reject or ignore a tool that
@@ -24,13 +19,11 @@ export interface ToolDescription {
  */
 export function asNovaTool({ schema, description }: ToolDescription): ToolDescription {
   const whole = new Inlining(schema).inlined(without(schema, '$defs', 'definitions'), []) as JsonObject;
-  const limits = Object.entries(without(whole, ...taken, ...unneeded));
-  const told = limits.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ');
   const { description: own } = whole;
   const words = description === '' && isString(own) ? own : description;
   return {
     schema: only(whole, taken),
-    description: told === '' ? words : `${words}\n\n{${told}}`.trimStart(),
+    description: describedBy(words, without(whole, ...taken, ...unneeded)),
   };
 }
 

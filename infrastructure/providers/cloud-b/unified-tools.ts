@@ -6,9 +6,10 @@ import { choiceOfNoTool, fieldError } from '../../../domain/shared/field-errors.
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { enforcedSchema } from '../messages-body/enforced-schema.ts';
+import { asFlatTool, type ToolDescription } from '../messages-body/flat-tool.ts';
 import type { ImpliedField } from './unified-fields.ts';
 import { maxToolNameChars, toolNameShape } from './unified-limits.ts';
-import { asNovaTool, type ToolDescription } from './unified-schema.ts';
+import { asNovaTool } from './unified-schema.ts';
 
 /** The tools of a request, and the tool choice if `toolConfig` cannot express it. */
 export interface Tools {
@@ -19,7 +20,7 @@ export interface Tools {
 /** What a model supports of tools. */
 export interface ToolTerms {
   readonly strict: boolean;
-  /** Whether it takes a tool choice in the format of the messages body. */
+  /** Whether it is a model of the messages family, which takes a tool choice in the format of the messages body. */
   readonly messagesFamily: boolean;
   /** Whether it is a Nova model, which takes less of a schema than others. */
   readonly nova: boolean;
@@ -101,7 +102,7 @@ function toolSpec(tool: JsonObject, path: string, terms: ToolTerms): Either<Gate
     schema: strict === true ? enforcedSchema(whole) : whole,
     description: isString(members['description']) ? members['description'] : '',
   };
-  const { schema, description } = terms.nova ? asNovaTool(given) : given;
+  const { schema, description } = describedFor(terms, given);
   return E.right({
     name: name.right,
     mark: { ...markOf(members), ...markOf(tool) },
@@ -112,6 +113,11 @@ function toolSpec(tool: JsonObject, path: string, terms: ToolTerms): Either<Gate
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
   });
+}
+
+function describedFor({ nova, messagesFamily }: ToolTerms, tool: ToolDescription): ToolDescription {
+  if (nova) return asNovaTool(tool);
+  return messagesFamily ? asFlatTool(tool) : tool;
 }
 
 /** The platform requires the schema of an object, and rejects null as its `type` or `properties`. */

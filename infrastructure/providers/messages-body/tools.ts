@@ -14,6 +14,7 @@ import { choiceOfNoTool, fieldError, unavailableField } from '../../../domain/sh
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { enforcedSchema } from './enforced-schema.ts';
+import { asFlatTool } from './flat-tool.ts';
 
 /** Members of the messages body. */
 type Members = Either<GatewayError, JsonObject>;
@@ -59,12 +60,15 @@ function customTool(tool: JsonObject, path: string, supportsStrict: boolean): Me
   const offered = offeredFunction(tool, path);
   if (E.isLeft(offered)) return offered;
   const { name, members, parameters } = offered.right;
-  const { description, strict } = members;
-  const schema = inputSchema(parameters ?? {});
+  const { description: given, strict } = members;
+  const { schema, description } = asFlatTool({
+    schema: inputSchema(parameters ?? {}),
+    description: isString(given) ? given : '',
+  });
   return E.right({
     type: 'custom',
     name,
-    ...(isString(description) ? { description } : {}),
+    ...(isString(given) || description !== '' ? { description } : {}),
     input_schema: supportsStrict && strict === true ? enforcedSchema(schema) : schema,
     ...(supportsStrict && typeof strict === 'boolean' ? { strict } : {}),
     ...markOf(members),
