@@ -98,7 +98,8 @@ function answers(call: McpCall, body: McpReply['body']): boolean {
   return message.kind === 'response' && message.id !== undefined && isSameId(message.id, call.id);
 }
 
-function isErrorMessage(text: string): boolean {
+/** Whether a server's text is a JSON-RPC error. */
+export function isErrorMessage(text: string): boolean {
   const read = readServerMessage(text);
   return E.isRight(read) && read.right.message.kind === 'response' && isObject(read.right.message.error);
 }

@@ -5,10 +5,10 @@ import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
-import type { McpExchange, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
+import type { McpExchange, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
-import { relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { isErrorMessage, relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
 import { lasting, type LastingPorts, usableServer } from './lasting-stream.ts';
 import { isCancellation, waitingCalls } from './waiting-calls.ts';
 
@@ -118,11 +118,21 @@ async function listened(
   const reply = await ports.upstreams.send(server, exchange);
   if (E.isLeft(reply)) return call.failed(reply.left);
   const { status, body } = reply.right;
-  if (status === 405) return call.failed(noStream);
+  if (isWithoutStream(reply.right, session)) return call.failed(noStream);
   if (status < 200 || status >= 300) return relayedReply(ports, call, server, reply.right);
   // Clients take an answer without a stream for one that broke off, and would ask for the next again and again.
   if (body.kind !== 'events') return call.failed(noStream);
   return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
+}
+
+/**
+ * Frameworks without a route for `GET` refuse it with one of several statuses. Some clients that take these for `no
+ * stream` give up the whole connection at the 502 of any other failure.
+ */
+function isWithoutStream({ status, body }: McpReply, session: string | undefined): boolean {
+  if (status === 405) return true;
+  if (body.kind === 'json' && isErrorMessage(body.text)) return false;
+  return [400, 403, 501].includes(status) || (status === 404 && session === undefined);
 }
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
