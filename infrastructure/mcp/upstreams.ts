@@ -16,6 +16,7 @@ import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { connectOptions } from '../providers/connect-options.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
+import { decodedBody } from './decoded-body.ts';
 import { resumedAnswer } from './resumed-answer.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 import { serverEvent } from './server-event.ts';
@@ -230,9 +231,10 @@ interface AnswerBounds {
 
 async function replyOf(
   exchange: Exchange,
-  { statusCode: status, headers, body }: Dispatcher.ResponseData,
+  { statusCode: status, headers, body: sent }: Dispatcher.ResponseData,
   bounds: AnswerBounds,
 ): Promise<Either<McpError, McpReply>> {
+  const body = decodedBody(sent, headers['content-encoding']);
   const session = sessionIn(headers['mcp-session-id']);
   const type = String(headers['content-type'] ?? '').toLowerCase();
   if (status >= 200 && status < 300 && isEventStream(type))

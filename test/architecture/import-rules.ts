@@ -149,7 +149,7 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^infrastructure\/mcp\//,
-    files: [/^infrastructure\/mcp\//, /^application\/ports\//, /^domain\//],
+    files: [/^infrastructure\/(?:mcp\/|providers\/decompression\.ts$)/, /^application\/ports\//, /^domain\//],
     packages: [fpTs, node],
     instead: 'MCP servers are called through upstreams.ts.',
   },

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { TestGateway } from '../support/gateway.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
@@ -14,18 +15,46 @@ const withoutRoute = [400, 403, 404, 501] as const;
 const asJson = (res: ServerResponse, status: number, value: unknown): void =>
   void res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 
+const codings = { br: brotliCompressSync, deflate: deflateSync, gzip: gzipSync, zstd: zstdCompressSync };
+
+const isCoding = (text: string): text is keyof typeof codings => Object.hasOwn(codings, text);
+
+/** A list in this coding, although `identity` was asked for. */
+function compressed(res: ServerResponse, coding: keyof typeof codings, type: string, id: unknown): void {
+  const result = { tools: [{ name: 'add', inputSchema: { type: 'object' } }] };
+  const message = JSON.stringify({ jsonrpc: '2.0', id, result });
+  const body = type === 'text/event-stream' ? `data: ${message}\n\n` : message;
+  res.writeHead(200, { 'content-type': type, 'content-encoding': coding }).end(codings[coding](body));
+}
+
 /** The end of a server's path says in what it differs from others. */
 function answer(req: IncomingMessage, res: ServerResponse): void {
   const kind = req.url?.split('/').at(-1) ?? '';
   if (req.method === 'GET') return asJson(res, Number(kind), { message: 'Not Found' });
-  res.writeHead(202).end();
+  let text = '';
+  req.on('data', (piece) => (text += String(piece)));
+  req.on('end', () => {
+    const { id } = JSON.parse(text);
+    if (isCoding(kind))
+      compressed(
+        res,
+        kind,
+        req.url?.includes('/sse/') === true ? 'text/event-stream' : 'application/json',
+        id,
+      );
+    else res.writeHead(202).end();
+  });
 }
 
 beforeAll(async () => {
   server = await listening(answer);
-  gateway = await scene.gateway(
-    withoutRoute.map((status) => ({ id: `get-${status}`, url: `${server.url}/${status}` })),
-  );
+  gateway = await scene.gateway([
+    ...withoutRoute.map((status) => ({ id: `get-${status}`, url: `${server.url}/${status}` })),
+    ...Object.keys(codings).flatMap((coding) => [
+      { id: coding, url: `${server.url}/${coding}` },
+      { id: `sse-${coding}`, url: `${server.url}/sse/${coding}` },
+    ]),
+  ]);
 });
 afterAll(async () => server.stop());
 
@@ -36,5 +65,22 @@ it.each(withoutRoute)(
       headers: { authorization: `Bearer ${scene.key}`, accept: 'text/event-stream' },
     });
     expect([response.status, response.headers.get('x-gateway-error')]).toEqual([405, 'no_stream']);
+  },
+);
+
+it.each(Object.keys(codings).flatMap((coding) => [coding, `sse-${coding}`]))(
+  'an answer that a server compresses although it was asked for `identity` is decoded: %s',
+  async (id) => {
+    const response = await fetch(`${gateway.url}/mcp/${id}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${scene.key}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+    });
+    expect(await response.text()).toContain('"tools":[{"name":"add"');
+    expect(response.headers.get('content-encoding')).toBeNull();
   },
 );

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { McpExchange, McpFrame } from '../../application/ports/mcp-upstreams.ts';
@@ -156,4 +157,27 @@ it('an answer that is resumed without end takes no longer than its timeout', asy
   expect(errors).toEqual(['timeout']);
   expect(asked.slice(0, 3)).toEqual([undefined, '1', '2']);
   expect(asked.length).toBeLessThan(25);
+});
+
+it('a compressed answer is limited by its decompressed size', async () => {
+  const send = await sendingTo((_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    res.end(gzipSync(`"${'x'.repeat(50_000_000)}"`));
+  });
+  expect(await send()).toMatchObject({ left: { code: 'result_too_large' } });
+});
+
+it.each([
+  ['that is not in its coding', Buffer.from('{"jsonrpc":"2.0"}')],
+  ['that is truncated', gzipSync('{"jsonrpc":"2.0"}').subarray(0, 12)],
+])('a compressed answer %s fails with `upstream_unreachable`', async (_what, body) => {
+  const send = await sendingTo((_req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(body);
+  });
+  expect(await send()).toMatchObject({ left: { code: 'upstream_unreachable' } });
+});
+
+it('an answer without a body is one, whatever coding it names', async () => {
+  const send = await sendingTo((_req, res) => void res.writeHead(202, { 'content-encoding': 'gzip' }).end());
+  expect(await send()).toMatchObject({ right: { status: 202, body: { kind: 'none' } } });
 });
