@@ -69,7 +69,7 @@ export const inspectServer =
     const took = (): number => Math.max(0, clock.now() - startedAt);
     const begun = await beginSession(ports, { ...serverCall, session: noneYet, method: '' }, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
-    const session = begun.right;
+    const { session } = begun.right;
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...serverCall, session, method: 'tools/list' });
     const latencyMs = took();

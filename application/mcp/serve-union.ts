@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
 import { type McpMessage, withParams } from '../../domain/mcp/message.ts';
+import { type ServerInstructions, unionInstructions } from '../../domain/mcp/union-instructions.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
@@ -122,16 +123,23 @@ async function initialized(
     }),
   );
   const upstream: Record<string, UpstreamSession> = {};
-  for (const [id, session] of begun) if (E.isRight(session)) upstream[id] = session.right;
+  const said: ServerInstructions[] = [];
+  for (const [serverId, one] of begun) {
+    if (E.isLeft(one)) continue;
+    upstream[serverId] = one.right.session;
+    said.push({ serverId, text: one.right.instructions });
+  }
   const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
     place: unionPlace,
     upstream,
   });
   if (E.isLeft(sealed)) return call.failed(sealed.left);
+  const instructions = unionInstructions(said);
   const result = {
     protocolVersion: revision,
     capabilities: { tools: {}, prompts: {}, resources: {}, completions: {} },
     serverInfo: ownInfo,
+    ...(instructions === undefined ? {} : { instructions }),
   };
   return { ...own(ports, call, result), session: sealed.right };
 }

@@ -3,7 +3,14 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { type McpError, noRoom, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
-import { isObject, isString, type Json, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
+import {
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  objectsOf,
+} from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
@@ -157,6 +164,13 @@ const maxRevisionChars = 32;
 /** The state before there is a session. */
 export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
 
+/** A session that has begun. */
+interface Begun {
+  readonly session: UpstreamSession;
+  /** What the server says of its use; empty when it says nothing. */
+  readonly instructions: string;
+}
+
 /**
  * Opens a session with one server. It offers nothing that servers could ask of callers, as the gateway has nobody to
  * ask.
@@ -165,12 +179,12 @@ export async function beginSession(
   ports: UnionServersPorts,
   serverCall: Omit<ServerCall, 'params'>,
   revision: string,
-): Promise<Either<McpError, UpstreamSession>> {
+): Promise<Either<McpError, Begun>> {
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
   const begun = await callServer(ports, { ...serverCall, method: 'initialize', params });
   if (E.isLeft(begun)) return begun;
   const { result, session: id } = begun.right;
-  const settled = isObject(result) ? result['protocolVersion'] : undefined;
+  const { protocolVersion: settled, instructions } = membersOf(result);
   const isRevision = isString(settled) && settled.length <= maxRevisionChars;
   const session = { id, revision: isRevision ? settled : revision };
   await notifyServer(
@@ -178,7 +192,7 @@ export async function beginSession(
     { ...serverCall, session, method: 'notifications/initialized', params: {} },
     'notify',
   );
-  return E.right(session);
+  return E.right({ session, instructions: isString(instructions) ? instructions : '' });
 }
 
 /** The most pages of one list that are requested: enough for more than a thousand tools. */
@@ -225,7 +239,7 @@ export async function listAll(
     revision,
   );
   if (E.isLeft(begun)) return begun;
-  const again = { ...serverCall, session: begun.right };
+  const again = { ...serverCall, session: begun.right.session };
   const anew = await listIn(ports, again);
   if (again.session.id !== undefined) await notifyServer(ports, { ...again, params: {} }, 'end');
   return anew;

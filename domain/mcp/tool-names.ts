@@ -15,13 +15,16 @@ const digestChars = 10;
 const plain = /^[A-Za-z0-9_-]+$/;
 const digested = new RegExp(`${between}[A-Za-z0-9_-]{${digestChars}}$`);
 
+/** How the names of a server's tools begin. */
+export const unionPrefix = (serverId: string): string => `${serverId}${between}`;
+
 /**
  * The name of a tool among those of all servers: `<server id>__<tool>`, if that is 1 to 64 letters, digits, `_` and
  * `-`. Any other name is cleaned and truncated, and ends with `__` and a digest of the whole, as does one that already
  * looks like that. No server id contains a `_`, so the first `__` always ends the id.
  */
 export function unionName({ serverId, tool }: ServerTool, digest: Digest): string {
-  const whole = `${serverId}${between}${tool}`;
+  const whole = `${unionPrefix(serverId)}${tool}`;
   if (whole.length <= maxUnionNameChars && plain.test(whole) && !digested.test(tool) && tool !== '')
     return whole;
   const room = maxUnionNameChars - between.length - digestChars;

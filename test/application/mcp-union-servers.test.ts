@@ -31,7 +31,7 @@ describe('a session of the gateway with a server', () => {
     const memory = { hold: () => true, holdUnfinished: () => true };
     const ask = { ...about, server, session: noneYet, method: 'initialize', memory };
     expect(await beginSession(ports, ask, newestRevision)).toEqual(
-      E.right({ id: 'theirs', revision: settled }),
+      E.right({ session: { id: 'theirs', revision: settled }, instructions: '' }),
     );
     expect(told.at(-1)?.headers).toEqual({ 'mcp-protocol-version': settled });
   });

@@ -57,8 +57,11 @@ function answeringOthers(id: unknown, result: JsonObject): McpReply {
   return { status: 200, session: undefined, body: { kind: 'events', frames: frames() } };
 }
 
+/** A server with its lists, and with what it says of its use. */
+type TestServer = McpServer & { readonly lists: Lists; readonly says?: { readonly instructions: string } };
+
 /** The union of servers that return their lists, and echo the params of every other request. */
-function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], room = Infinity) {
+function unionOf(servers: readonly TestServer[], room = Infinity) {
   const records: { readonly tool: string; readonly heldBytes: number }[] = [];
   const refused: string[] = [];
   const asked: { readonly server: string; readonly message: JsonObject; readonly withinMs?: number }[] = [];
@@ -69,11 +72,12 @@ function unionOf(servers: readonly (McpServer & { readonly lists: Lists })[], ro
     asked.push({ server, message, ...(withinMs === undefined ? {} : { withinMs }) });
     now += 1000;
     if (message.params?.name === 'asks') return asking(message.id);
-    const items = servers.find(({ id }) => id === server)?.lists[message.method] ?? [];
+    const answering = servers.find(({ id }) => id === server);
+    const items = answering?.lists[message.method] ?? [];
     const member = members[message.method];
     const result =
       member === undefined
-        ? { served: [server, message.params] }
+        ? { served: [server, message.params], ...answering?.says }
         : { [member]: items, nextCursor: cursors[server]?.(asked.length) };
     if (server === 'mixed') return answeringOthers(message.id, result);
     const body = JSON.stringify({ jsonrpc: '2.0', id: message.id, result });
@@ -394,5 +398,27 @@ describe('a queued record of a tool call', () => {
       { tool: 'own/open', heldBytes: expect.any(Number) },
     ]);
     expect(records.every(({ heldBytes }) => heldBytes >= 100_000)).toBe(true);
+  });
+});
+
+describe('the beginning of a session at /mcp', () => {
+  const own = { id: 'own', displayName: 'Own', policy: open, lists: {} };
+
+  it('has the instructions of each server, without credentials, and without any that are too long', async () => {
+    const { ask } = unionOf([
+      { ...own, says: { instructions: `Read before you write (${credential}).` } },
+      { ...own, id: 'mute' },
+      { ...own, id: 'verbose', says: { instructions: 'x'.repeat(16_385) } },
+      { ...own, id: 'files', says: { instructions: 'Use absolute paths.' } },
+    ]);
+    expect((await ask('initialize')).result.instructions).toBe(
+      '# MCP server own (its tools begin with own__)\n\nRead before you write ([REDACTED]).\n\n' +
+        '# MCP server files (its tools begin with files__)\n\nUse absolute paths.',
+    );
+  });
+
+  it('has no instructions if no server has any', async () => {
+    const { ask } = unionOf([own]);
+    expect((await ask('initialize')).result).not.toHaveProperty('instructions');
   });
 });
