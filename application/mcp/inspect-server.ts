@@ -9,9 +9,9 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
 import { titleOf } from './tool-titles.ts';
+import { listAll } from './server-lists.ts';
 import {
   beginSession,
-  listAll,
   newestRevision,
   noneYet,
   notifyServer,

@@ -21,11 +21,10 @@ import {
   type UnionTurn,
   usableServers,
 } from './union-lists.ts';
+import { listedMembers, type ListMethod } from './server-lists.ts';
 import {
   beginSession,
   exchangeOf,
-  listedMembers,
-  type ListMethod,
   newestRevision,
   noneYet,
   ownInfo,

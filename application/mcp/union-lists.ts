@@ -13,7 +13,8 @@ import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpCall } from './mcp-call.ts';
 import type { ServeMcpPorts } from './serve-mcp.ts';
-import { listAll, type ListMethod, type ServerCall } from './union-servers.ts';
+import { listAll, type ListMethod } from './server-lists.ts';
+import type { ServerCall } from './union-servers.ts';
 
 export interface ServeUnionPorts extends ServeMcpPorts {
   readonly clock: Clock;

@@ -3,14 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { type McpError, noRoom, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
-import {
-  isObject,
-  isString,
-  type Json,
-  type JsonObject,
-  membersOf,
-  objectsOf,
-} from '../../domain/shared/json.ts';
+import { isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
@@ -41,7 +34,7 @@ interface Answered {
 }
 
 /** The gateway as a client of one server: sends one request, and returns its result with every digit. */
-async function callServer(
+export async function callServer(
   { upstreams, clock }: UnionServersPorts,
   serverCall: ServerCall,
 ): Promise<Either<McpError, Answered>> {
@@ -62,7 +55,7 @@ async function callServer(
 /** The protocol uses 404 for an unknown session; servers written after examples of its SDK use 400. */
 const unknownSession: ReadonlySet<number> = new Set([400, 404]);
 
-const noResult = (method: string, status: number): McpError => ({
+export const noResult = (method: string, status: number): McpError => ({
   code: 'upstream_protocol',
   message: `The server has no result for \`${method}\` (status ${status}).`,
 });
@@ -87,7 +80,7 @@ export async function notifyServer(
 }
 
 /** The timeout for one of several servers, because the caller waits for the slowest of them. */
-const unionWaitMs = 10_000;
+export const unionWaitMs = 10_000;
 
 export const exchangeOf = ({
   session,
@@ -164,6 +157,12 @@ const maxRevisionChars = 32;
 /** The state before there is a session. */
 export const noneYet: UpstreamSession = { id: undefined, revision: undefined };
 
+/**
+ * The timeout for the beginning of a session, in which servers are told that it has begun, too. Less than `unionWaitMs`,
+ * because Codex waits 10 seconds for a session and the list of its tools, and would be left without any server.
+ */
+const beginWaitMs = 8000;
+
 /** A session that has begun. */
 interface Begun {
   readonly session: UpstreamSession;
@@ -180,8 +179,14 @@ export async function beginSession(
   serverCall: Omit<ServerCall, 'params'>,
   revision: string,
 ): Promise<Either<McpError, Begun>> {
+  const until = ports.clock.now() + beginWaitMs;
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
-  const begun = await callServer(ports, { ...serverCall, method: 'initialize', params });
+  const begun = await callServer(ports, {
+    ...serverCall,
+    method: 'initialize',
+    params,
+    withinMs: beginWaitMs,
+  });
   if (E.isLeft(begun)) return begun;
   const { result, session: id } = begun.right;
   const { protocolVersion: settled, instructions } = membersOf(result);
@@ -189,101 +194,14 @@ export async function beginSession(
   const session = { id, revision: isRevision ? settled : revision };
   await notifyServer(
     ports,
-    { ...serverCall, session, method: 'notifications/initialized', params: {} },
+    {
+      ...serverCall,
+      session,
+      method: 'notifications/initialized',
+      params: {},
+      withinMs: Math.max(1, until - ports.clock.now()),
+    },
     'notify',
   );
   return E.right({ session, instructions: isString(instructions) ? instructions : '' });
-}
-
-/** The most pages of one list that are requested: enough for more than a thousand tools. */
-const maxPages = 20;
-
-/** The most items of one kind that are taken from one server; agents cannot cope with a hundredth of it. */
-const maxListed = 10_000;
-
-/** Once the pages take this much memory, as text and parsed, no further page is requested. */
-const maxListedBytes = 16 * 1024 * 1024;
-
-/** A cursor is sent back as it came, up to this length; real ones are numbers and ids. */
-const maxCursorChars = 4096;
-
-/** The list methods of servers, and the member of the result that holds the list. */
-export const listedMembers = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-} as const;
-
-export type ListMethod = keyof typeof listedMembers;
-
-export interface ListCall extends Omit<ServerCall, 'params' | 'withinMs'> {
-  readonly method: ListMethod;
-}
-
-/**
- * Lists everything of one kind on a server. If the server has ended the session, as after a restart, it is listed in a
- * new session, which is closed afterwards: the caller's session id has no room for it, and leads to a new one with the
- * next call.
- */
-export async function listAll(
-  ports: UnionServersPorts,
-  serverCall: ListCall,
-): Promise<Either<McpError, readonly JsonObject[]>> {
-  const listed = await listIn(ports, serverCall);
-  if (E.isRight(listed) || listed.left !== sessionEnded) return listed;
-  const { revision = newestRevision } = serverCall.session;
-  const begun = await beginSession(
-    ports,
-    { ...serverCall, session: noneYet, method: 'initialize' },
-    revision,
-  );
-  if (E.isLeft(begun)) return begun;
-  const again = { ...serverCall, session: begun.right.session };
-  const anew = await listIn(ports, again);
-  if (again.session.id !== undefined) await notifyServer(ports, { ...again, params: {} }, 'end');
-  return anew;
-}
-
-/**
- * Reads the list page by page, within the timeout of one answer. Left when a page is missing. A server that ignores
- * cursors returns its first page again with the same cursor, which ends the list.
- */
-async function listIn(
-  ports: UnionServersPorts,
-  serverCall: ListCall,
-): Promise<Either<McpError, readonly JsonObject[]>> {
-  const { clock } = ports;
-  const until = clock.now() + unionWaitMs;
-  const all: JsonObject[] = [];
-  const { memory, heldBytes } = counted(serverCall.memory);
-  let cursor: string | undefined;
-  for (let page = 0; page < maxPages && heldBytes() < maxListedBytes; page += 1) {
-    const params = cursor === undefined ? {} : { cursor };
-    const withinMs = Math.max(1, until - clock.now());
-    const answered = await callServer(ports, { ...serverCall, params, withinMs, memory });
-    if (E.isLeft(answered)) return answered;
-    const { result } = answered.right;
-    if (!isObject(result)) return E.left(noResult(serverCall.method, 200));
-    for (const item of objectsOf(result[listedMembers[serverCall.method]])) {
-      if (all.length >= maxListed) return E.right(all);
-      all.push(item);
-    }
-    const next = result['nextCursor'];
-    if (!isString(next) || next === '' || next === cursor || next.length > maxCursorChars) break;
-    cursor = next;
-  }
-  return E.right(all);
-}
-
-function counted({ hold, holdUnfinished }: AnswerMemory) {
-  let held = 0;
-  const memory: AnswerMemory = {
-    hold: (bytes) => {
-      held += bytes;
-      return hold(bytes);
-    },
-    holdUnfinished,
-  };
-  return { memory, heldBytes: () => held };
 }

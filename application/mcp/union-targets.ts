@@ -9,7 +9,7 @@ import { isObject, isString, type Json, type JsonObject, membersOf } from '../..
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { serverCallOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
-import { listAll } from './union-servers.ts';
+import { listAll } from './server-lists.ts';
 
 /** The one server that a message to the union is for. */
 export interface UnionTarget {

@@ -36,6 +36,24 @@ describe('a session of the gateway with a server', () => {
     expect(told.at(-1)?.headers).toEqual({ 'mcp-protocol-version': settled });
   });
 
+  it('begins within 8 seconds, in which the server is told that it has begun, too', async () => {
+    let now = 0;
+    const within: (number | undefined)[] = [];
+    const upstreams = {
+      servers: () => [server],
+      send: async (_server: unknown, { text, withinMs }: McpExchange) => {
+        within.push(withinMs);
+        now += 3000;
+        const answer = JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text ?? '').id, result: {} });
+        return E.right({ status: 200, session: 'theirs', body: { kind: 'json' as const, text: answer } });
+      },
+    };
+    const ports = { upstreams, clock: { now: () => now, newId: () => '1' } };
+    const memory = { hold: () => true, holdUnfinished: () => true };
+    await beginSession(ports, { ...about, server, session: noneYet, method: '', memory }, newestRevision);
+    expect(within).toEqual([8000, 5000]);
+  });
+
   it('reserves memory for the longest incomplete event only once', () => {
     const held: number[] = [];
     const hold = (bytes: number): boolean => held.push(bytes) < 3;
