@@ -135,7 +135,7 @@ function shownMessage(
   if (E.isLeft(read)) return read;
   const { message, valueCount } = read.right;
   if (message.kind === 'request' && terms.union !== undefined) {
-    terms.union.refuseRequest(server, message.id, message.method);
+    if (message.id !== undefined) terms.union.refuseRequest(server, message.id, message.method);
     return E.right({ text: '', isResponse: false });
   }
   const isResponse =

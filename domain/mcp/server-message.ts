@@ -17,8 +17,8 @@ export type ServerMessage =
       readonly result: Json | undefined;
       readonly error: Json | undefined;
     }
-  /** Elicitation, sampling, roots. */
-  | { readonly kind: 'request'; readonly id: McpId; readonly method: string }
+  /** Elicitation, sampling, roots. `id` is `undefined` when it is not one of the protocol, though clients may take it. */
+  | { readonly kind: 'request'; readonly id: McpId | undefined; readonly method: string }
   | { readonly kind: 'notification' };
 
 /** The single message that a server's text contains. */
@@ -50,7 +50,9 @@ export function readServerMessage(text: string): Either<McpError, ReadServerMess
 function messageOf(value: Json | undefined): ServerMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
   const { id, method, result, error } = value;
-  if (isString(method)) return isId(id) ? { kind: 'request', id, method } : { kind: 'notification' };
+  // Serializers that write every field give a notification the id `null`.
+  if (isString(method) && (id === undefined || id === null)) return { kind: 'notification' };
+  if (isString(method)) return { kind: 'request', id: isId(id) ? id : undefined, method };
   if (result === undefined && error === undefined) return undefined;
   return { kind: 'response', id: isId(id) ? id : undefined, result, error };
 }

@@ -97,6 +97,37 @@ it('a stream at /mcp that can be resumed and ends without the answer ends with a
   expect(text).toContain('upstream_protocol');
 });
 
+describe('a message of a server at /mcp', () => {
+  const passed = async (message: object) => {
+    const refused: unknown[] = [];
+    const refuseRequest = (_server: unknown, id: unknown): void => void refused.push(id);
+    const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+    const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
+    const reply = { status: 200, session: undefined, body };
+    const union = { session: 'own', refuseRequest };
+    const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
+    let shown = '';
+    if (answer.kind === 'events')
+      for await (const piece of answer.events) shown += Buffer.from(piece).toString();
+    return { isPassed: shown.includes(text), refused };
+  };
+
+  it.each([
+    [7, [7]],
+    ['x'.repeat(257), []],
+    [1.5, []],
+    [{ a: 1 }, []],
+  ])('is not passed on if it asks something of the caller, whatever its id is: %j', async (id, refused) => {
+    const message = { id, method: 'sampling/createMessage', params: {} };
+    expect(await passed(message)).toEqual({ isPassed: false, refused });
+  });
+
+  it.each([{}, { id: null }])('is passed on if it is a notification: %j', async (id) => {
+    const message = { ...id, method: 'notifications/message', params: {} };
+    expect(await passed(message)).toEqual({ isPassed: true, refused: [] });
+  });
+});
+
 describe('an error of a server at /mcp', () => {
   const error = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such tool' } };
   const atUnion = (session: string | undefined, status: number): McpAnswer =>
