@@ -1,17 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type McpError, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
-import { isSameId, type McpId } from '../../domain/mcp/message-id.ts';
+import { isId, isSameId, type McpId } from '../../domain/mcp/message-id.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import {
   listedTools,
   readServerMessage,
+  type ServerMessage,
   listedToolName,
   withTools,
   withUnionUris,
 } from '../../domain/mcp/server-message.ts';
 import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
-import { isObject, type Json } from '../../domain/shared/json.ts';
+import { isObject, type Json, membersOf } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
 import type { McpAnswer } from './mcp-request.ts';
@@ -134,18 +135,34 @@ function shownMessage(
   const read = readServerMessage(text);
   if (E.isLeft(read)) return read;
   const { message, valueCount } = read.right;
-  if (message.kind === 'request' && terms.union !== undefined) {
-    if (message.id !== undefined) terms.union.refuseRequest(server, message.id, message.method);
-    return E.right({ text: '', isResponse: false });
-  }
   const isResponse =
     message.kind === 'response' && (message.id === undefined || isSameId(message.id, call.id));
-  // Clients match answers by id alone, so this one could be taken for another server's.
-  if (message.kind === 'response' && !isResponse && terms.union !== undefined)
-    return E.right({ text: '', isResponse });
+  if (!isResponse && isWithheld(terms, call, server, message)) return E.right({ text: '', isResponse });
   const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
+}
+
+/** Whether a message that does not answer the call is kept from the caller, because it came from a server of the union. */
+function isWithheld(
+  { union }: RelayTerms,
+  call: McpCall,
+  server: McpServer,
+  message: ServerMessage,
+): boolean {
+  if (union === undefined) return false;
+  if (message.kind === 'request') {
+    if (message.id !== undefined) union.refuseRequest(server, message.id, message.method);
+    return true;
+  }
+  // Clients match answers and progress by id alone, so those of another call could be taken for another server's.
+  return message.kind === 'response' || !isOwnProgress(call, message.progressToken);
+}
+
+function isOwnProgress({ message }: McpCall, token: Json | undefined): boolean {
+  if (token === undefined) return true;
+  const asked = message?.kind === 'request' ? membersOf(message.params['_meta'])['progressToken'] : undefined;
+  return isId(token) && isId(asked) && isSameId(token, asked);
 }
 
 function openResult(terms: RelayTerms, server: McpServer, text: string, result: Json | undefined): string {

@@ -1,6 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isArray, isObject, isString, type Json, type JsonObject, parseJson } from '../shared/json.ts';
+import {
+  isArray,
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  membersOf,
+  parseJson,
+} from '../shared/json.ts';
 import { exactMember, scannedDocument, withMembers } from '../shared/json-document.ts';
 import { scanDocument } from '../shared/json-scan.ts';
 import { maxMcpValues } from '../shared/limits.ts';
@@ -19,7 +27,8 @@ export type ServerMessage =
     }
   /** Elicitation, sampling, roots. `id` is `undefined` when it is not one of the protocol, though clients may take it. */
   | { readonly kind: 'request'; readonly id: McpId | undefined; readonly method: string }
-  | { readonly kind: 'notification' };
+  /** `progressToken` names the request of which a notification tells the progress. */
+  | { readonly kind: 'notification'; readonly progressToken: Json | undefined };
 
 /** The single message that a server's text contains. */
 export interface ReadServerMessage {
@@ -49,9 +58,10 @@ export function readServerMessage(text: string): Either<McpError, ReadServerMess
 
 function messageOf(value: Json | undefined): ServerMessage | undefined {
   if (!isObject(value) || value['jsonrpc'] !== '2.0') return undefined;
-  const { id, method, result, error } = value;
+  const { id, method, params, result, error } = value;
   // Serializers that write every field give a notification the id `null`.
-  if (isString(method) && (id === undefined || id === null)) return { kind: 'notification' };
+  if (isString(method) && (id === undefined || id === null))
+    return { kind: 'notification', progressToken: membersOf(params)['progressToken'] };
   if (isString(method)) return { kind: 'request', id: isId(id) ? id : undefined, method };
   if (result === undefined && error === undefined) return undefined;
   return { kind: 'response', id: isId(id) ? id : undefined, result, error };

@@ -97,21 +97,24 @@ it('a stream at /mcp that can be resumed and ends without the answer ends with a
   expect(text).toContain('upstream_protocol');
 });
 
-describe('a message of a server at /mcp', () => {
-  const passed = async (message: object) => {
-    const refused: unknown[] = [];
-    const refuseRequest = (_server: unknown, id: unknown): void => void refused.push(id);
-    const text = JSON.stringify({ jsonrpc: '2.0', ...message });
-    const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
-    const reply = { status: 200, session: undefined, body };
-    const union = { session: 'own', refuseRequest };
-    const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
-    let shown = '';
-    if (answer.kind === 'events')
-      for await (const piece of answer.events) shown += Buffer.from(piece).toString();
-    return { isPassed: shown.includes(text), refused };
-  };
+/** What becomes of a server's message during a call at `/mcp` with the progress token 1. */
+async function passedAtUnion(message: object) {
+  const refused: unknown[] = [];
+  const refuseRequest = (_server: unknown, id: unknown): void => void refused.push(id);
+  const text = JSON.stringify({ jsonrpc: '2.0', ...message });
+  const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
+  const reply = { status: 200, session: undefined, body };
+  const union = { session: 'own', refuseRequest };
+  const call = aCall();
+  call.read('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1}}}');
+  const answer = relayedReply({ ...terms, union }, call, server, reply);
+  let shown = '';
+  if (answer.kind === 'events')
+    for await (const piece of answer.events) shown += Buffer.from(piece).toString();
+  return { isPassed: shown.includes(text), refused };
+}
 
+describe('a message of a server at /mcp', () => {
   it.each([
     [7, [7]],
     ['x'.repeat(257), []],
@@ -119,12 +122,24 @@ describe('a message of a server at /mcp', () => {
     [{ a: 1 }, []],
   ])('is not passed on if it asks something of the caller, whatever its id is: %j', async (id, refused) => {
     const message = { id, method: 'sampling/createMessage', params: {} };
-    expect(await passed(message)).toEqual({ isPassed: false, refused });
+    expect(await passedAtUnion(message)).toEqual({ isPassed: false, refused });
   });
 
   it.each([{}, { id: null }])('is passed on if it is a notification: %j', async (id) => {
     const message = { ...id, method: 'notifications/message', params: {} };
-    expect(await passed(message)).toEqual({ isPassed: true, refused: [] });
+    expect(await passedAtUnion(message)).toEqual({ isPassed: true, refused: [] });
+  });
+});
+
+describe('progress that a server tells at /mcp', () => {
+  it.each([
+    [1, true],
+    ['1', true],
+    [2, false],
+    [null, false],
+  ])('is passed on if and only if it is that of the call: token %j: %s', async (progressToken, isPassed) => {
+    const message = { method: 'notifications/progress', params: { progressToken, progress: 1 } };
+    expect(await passedAtUnion(message)).toEqual({ isPassed, refused: [] });
   });
 });
 
