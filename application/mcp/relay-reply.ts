@@ -75,16 +75,20 @@ function acceptedReply(
 /** Revisions differ in the status that comes with an error, so a JSON-RPC error is passed on whatever its status. */
 function refusedReply(terms: RelayTerms, call: McpCall, server: McpServer, reply: McpReply): McpAnswer {
   const { status, body } = reply;
-  if (status === 401 || status === 403) return call.failed(notAuthorized);
+  // With 403, servers also refuse one call, in words of their own.
+  if (status === 401 || (status === 403 && !answers(call, body))) return call.failed(notAuthorized);
   if (endsSession(terms, call, reply)) return call.failed(sessionEnded);
   if (body.kind === 'json' && isErrorMessage(body.text))
     return relayedMessage(terms, call, server, shownStatus(call, status), body.text);
   return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
 }
 
-/** With a 404, callers would believe that their session has ended; it has not if it gets here. */
+/**
+ * With a 404, callers would believe that their session has ended; it has not if it gets here. A 403 would be about
+ * their own key.
+ */
 const shownStatus = ({ request }: McpCall, status: number): number =>
-  status >= 500 || (status === 404 && request.session !== undefined) ? 200 : status;
+  status >= 500 || status === 403 || (status === 404 && request.session !== undefined) ? 200 : status;
 
 /** At `/mcp` a 400 that does not answer the request counts, too: servers written after examples of the SDK send it. */
 function endsSession({ union }: RelayTerms, call: McpCall, { status, body }: McpReply): boolean {

@@ -165,6 +165,7 @@ describe('an error of a server at /mcp', () => {
 describe('a JSON-RPC error of a server', () => {
   it.each([
     [400, 400],
+    [403, 200],
     [404, 404],
     [499, 499],
     [500, 200],
@@ -205,8 +206,11 @@ describe('an answer of a server', () => {
     expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({ error: 'upstream_protocol' });
   });
 
-  it.each([401, 403])('with status %i fails the call with `upstream_unauthorized`', (status) => {
-    const text = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}';
+  it.each([
+    [401, 1],
+    [403, null],
+  ])('with status %i fails the call with `upstream_unauthorized`, unless a 403 answers it', (status, id) => {
+    const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code: 1, message: 'no' } });
     expect(relayed(aCall(), status, { kind: 'json', text })).toMatchObject({
       error: 'upstream_unauthorized',
     });
