@@ -40,6 +40,9 @@ export const unionPlace = '*';
 /** The revisions with sessions that the union supports, newest first. */
 const revisions = [newestRevision, '2025-06-18', '2025-03-26'] as const;
 
+/** The longest id of a server's session: one header holds those of all servers. */
+const maxSessionChars = 1024;
+
 /**
  * Presents all servers that a key may use as one: their tools and prompts under names that begin with the id of their
  * server, their resources under URIs that do. A session opens one with each of them; servers that cannot be reached are
@@ -124,7 +127,7 @@ async function initialized(
   const upstream: Record<string, UpstreamSession> = {};
   const said: ServerInstructions[] = [];
   for (const [serverId, one] of begun) {
-    if (E.isLeft(one)) continue;
+    if (E.isLeft(one) || (one.right.session.id ?? '').length > maxSessionChars) continue;
     upstream[serverId] = one.right.session;
     said.push({ serverId, text: one.right.instructions });
   }
