@@ -6,6 +6,7 @@ import { unionUri } from '../../domain/mcp/resource-uris.ts';
 import { listedToolName } from '../../domain/mcp/server-message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
 import { unionNames } from '../../domain/mcp/tool-names.ts';
+import { withoutView } from '../../domain/mcp/tool-views.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
 import { isString, type JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -94,7 +95,7 @@ const inUnion: Readonly<
 > = {
   'tools/list': (ports, lists) => {
     for (const { server, items } of lists) ports.titles.listed(server.id, items);
-    return underNames(ports, lists, ({ policy }, tool) => isOpenTool(policy, tool));
+    return underNames(ports, lists, ({ policy }, tool) => isOpenTool(policy, tool)).map(withoutView);
   },
   'prompts/list': (ports, lists) => underNames(ports, lists, () => true),
   'resources/list': (_ports, lists) => underUris(lists, 'uri'),

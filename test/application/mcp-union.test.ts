@@ -422,3 +422,11 @@ describe('the beginning of a session at /mcp', () => {
     expect((await ask('initialize')).result).not.toHaveProperty('instructions');
   });
 });
+
+it('tools at /mcp are listed without views, which cannot be read there', async () => {
+  const tool = { name: 'chart', _meta: { ui: { resourceUri: 'ui://chart', visibility: ['app'] } } };
+  const { ask } = unionOf([{ id: 'own', displayName: 'Own', policy: open, lists: { 'tools/list': [tool] } }]);
+  expect((await ask('tools/list')).result.tools).toEqual([
+    { name: 'own__chart', _meta: { ui: { visibility: ['app'] } } },
+  ]);
+});
