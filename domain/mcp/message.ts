@@ -77,7 +77,9 @@ const deciding = new Set([
 ]);
 
 function messageOf(value: JsonObject): Either<McpError, McpMessage> {
-  const { method, params = {} } = value;
+  const { method } = value;
+  // Serializers that write every field give a list request the params `null`, which servers of the Python SDK accept.
+  const params = value['params'] ?? {};
   if (method === undefined)
     return ('result' in value || 'error' in value) && isId(value['id'])
       ? E.right({ kind: 'response' })

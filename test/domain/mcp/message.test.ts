@@ -14,6 +14,8 @@ describe('an MCP message from a caller', () => {
     [call, 'request'],
     [{ ...call, id: 'a' }, 'request'],
     [{ jsonrpc: '2.0', method: 'notifications/initialized' }, 'notification'],
+    [{ jsonrpc: '2.0', method: 'notifications/initialized', params: null }, 'notification'],
+    [{ jsonrpc: '2.0', id: 1, method: 'tools/list', params: null }, 'request'],
     [{ jsonrpc: '2.0', id: 7, result: {} }, 'response'],
     [{ jsonrpc: '2.0', id: 7, error: { code: 1, message: 'no' } }, 'response'],
     [
