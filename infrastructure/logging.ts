@@ -83,11 +83,14 @@ export function openLog(output: NodeJS.WritableStream = process.stdout): Log {
   };
 }
 
-/** JSON escapes no control character above U+001F, but terminals act on those up to U+009F. */
-const controls = /[\u007f-\u009f]/g;
+/**
+ * JSON escapes no control character above U+001F, but terminals act on those up to U+009F, and on those that set the
+ * direction of text, which can show a line as another one.
+ */
+const controls = /[\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 const printable = (json: string): string =>
-  json.replace(controls, (each) => `\\u00${each.charCodeAt(0).toString(16)}`);
+  json.replace(controls, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
 /** Maximum length of a caller-supplied text in a log line; the tables keep it whole. */
 const maxLoggedIdChars = 128;

@@ -81,6 +81,9 @@ export function conversation(
     if (role !== 'system') addBlocks(turns, role, blocks);
     else if (turns.length === 0 || !writing.reminders) system.push(...blocks);
     else addBlocks(turns, 'user', blocks.map(asReminder));
+    const images = assistantImages(message, `messages[${index}]`, names);
+    if (E.isLeft(images)) return images;
+    addBlocks(turns, 'user', images.right);
   }
   if (turns.length === 0) return E.left(emptyConversation);
   return E.right({
@@ -163,6 +166,12 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
     E.map((blocks) => [...content.right, ...refused, ...blocks]),
   );
 }
+
+/** Only the user can send images, so those that another model made are sent as the user's (rule 17.171). */
+const assistantImages = ({ role, images }: JsonObject, path: string, names: DocumentNames): Blocks =>
+  role === 'assistant' && !isAbsent(images)
+    ? contentBlocks(images, `${path}.images`, userPart(names))
+    : E.right([]);
 
 function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {
   if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));

@@ -64,6 +64,9 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
       if (E.isLeft(turn)) return turn;
       const { role, blocks } = turn.right;
       turns.push({ role, blocks: withMarkOnLastBlock(blocks, message) });
+      const images = assistantImages(message, path, rules);
+      if (E.isLeft(images)) return images;
+      turns.push({ role: 'user', blocks: images.right });
     }
   }
   const messages = withoutTrailingSpace(merged(turns));
@@ -154,6 +157,10 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
   }
   return E.right([...content.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
 }
+
+/** Only the user can send images, so those that another model made are sent as the user's (rule 17.171). */
+const assistantImages = ({ role, images }: JsonObject, path: string, { media }: TurnRules): Blocks =>
+  role === 'assistant' && !isAbsent(images) ? contentBlocks(images, `${path}.images`, media) : E.right([]);
 
 function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
   const called = calledFunction(call, path);
