@@ -29,7 +29,7 @@ export const labelTable = {
   caller_env: { values: '`x-gateway-env`; left out when absent', bound: 101 },
   agent_harness_key: { values: 'the program that the user agent names; `other`, `unknown`', bound: 16 },
   outcome: { values: '`success`, `client_closed`, `interrupted`, … (one per request)', bound: 12 },
-  error_code: { values: 'the error’s code; left out on success', bound: 30 },
+  error_code: { values: 'the error’s code; left out on success', bound: 31 },
   token_type: { values: '`input`, `output`', bound: 2 },
   pricing_status: { values: '`priced`, `unpriced`, `usage_missing`, `legacy_estimated`', bound: 4 },
   reason: {
