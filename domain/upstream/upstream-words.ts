@@ -8,7 +8,6 @@ import {
   membersOf,
   numberOf,
   objectsOf,
-  parseJson,
 } from '../shared/json.ts';
 import { labelled, streamFailure } from './upstream-fault.ts';
 
@@ -40,17 +39,10 @@ export const failureInStream = ({ message, labels }: ReportedFailure, status?: n
  * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
  * the same; `{Message}`; `{msg}`; `{originalMessage}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`;
  * `{text, error_code}`; any of these in `{error}`; `{title, status}`; and the first item of an array where one of these
- * is expected. Behind a router's message comes that of the provider which it asked. Never the raw body.
+ * is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
-  const own = messageIn(envelopesOf(body));
-  const cause = messageIn(causesOf(body));
-  if (own === undefined || cause === undefined) return own ?? cause;
-  return own.includes(cause) ? own : `${own}: ${cause}`;
-}
-
-function messageIn(envelopes: readonly JsonObject[]): string | undefined {
-  for (const { error: errors, message, detail, Message, msg, originalMessage } of envelopes) {
+  for (const { error: errors, message, detail, Message, msg, originalMessage } of envelopesOf(body)) {
     const error = firstOf(errors);
     const candidates = [
       isObject(error) ? error['message'] : undefined,
@@ -73,9 +65,7 @@ function messageIn(envelopes: readonly JsonObject[]): string | undefined {
  */
 export function upstreamLabels(body: Json | undefined, sanitise: Sanitise): UpstreamLabels | undefined {
   const envelopes = envelopesOf(body);
-  const named = [...envelopes, ...causesOf(body)].flatMap((each) =>
-    isObject(each['error']) ? [each['error'], each] : [each],
-  );
+  const named = envelopes.flatMap((each) => (isObject(each['error']) ? [each['error'], each] : [each]));
   const first = (values: readonly (Json | undefined)[]): string | undefined =>
     values.find((value): value is string => isLabel(value, sanitise));
   const code = first([
@@ -154,16 +144,6 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
-}
-
-/**
- * The objects that may contain the message of the provider that a router asked. OpenRouter puts that provider's answer
- * into `{error: {metadata: {raw}}}`, as it came, or its own words about it; its message says only that there was an error.
- */
-function causesOf(body: Json | undefined): readonly JsonObject[] {
-  const { raw } = membersOf(membersOf(membersOf(firstOf(body))['error'])['metadata']);
-  if (!isString(raw)) return envelopesOf(raw);
-  return /^\s*[[{<]/.test(raw) ? envelopesOf(parseJson(raw)) : [{ message: raw }];
 }
 
 /** Statuses in numbers. Zero is success, and the text beside it is not a failure. */

@@ -84,24 +84,6 @@ describe('the upstream’s own message', () => {
     expect(upstreamMessage(body)).toBe(message);
   });
 
-  it.each<[string, Json, string | undefined]>([
-    ['as JSON', '{"error":{"message":"n","code":400}}', 'm: n'],
-    ['as the JSON of an array', '[{"error":{"message":"n"}}]', 'm: n'],
-    ['as an object', { error: { message: 'n' } }, 'm: n'],
-    ['in the router’s words', 'It is rate-limited upstream.', 'm: It is rate-limited upstream.'],
-    ['that its message has', '{"message":"m"}', 'm'],
-    ['without a message', '{"ok":false}', 'm'],
-    ['as a page', '<html>n</html>', 'm'],
-    ['as truncated JSON', '{"error":{"message":"n', 'm'],
-    ['as nothing', '', 'm'],
-  ])('includes the answer of the provider behind a router: %s', (_, raw, message) => {
-    expect(upstreamMessage({ error: { message: 'm', metadata: { raw } } })).toBe(message);
-  });
-
-  it('is that of the provider behind a router which has none', () => {
-    expect(upstreamMessage({ error: { code: 400, metadata: { raw: '{"message":"n"}' } } })).toBe('n');
-  });
-
   it('is absent when there was no body', () => {
     expect(upstreamMessage(undefined)).toBeUndefined();
   });
@@ -163,17 +145,6 @@ describe('the upstream’s own error labels', () => {
       'a canonical name beside a number',
       { error: { code: 429, message: 'm', status: 'RESOURCE_EXHAUSTED' } },
       { code: 'RESOURCE_EXHAUSTED' },
-    ],
-    [
-      'those of the provider behind a router',
-      {
-        error: {
-          message: 'm',
-          code: 400,
-          metadata: { raw: '{"type":"error","error":{"type":"t","code":"c","param":"p"}}' },
-        },
-      },
-      { code: 'c', param: 'p' },
     ],
     ['a status without an error', { status: 'SUCCESS', data: {} }, undefined],
     ['{error_code, message}', { error_code: 'BAD_REQUEST', message: 'm' }, { code: 'BAD_REQUEST' }],
