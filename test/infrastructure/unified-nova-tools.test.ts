@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { sent, tool } from './unified-sending.ts';
 
@@ -93,6 +94,18 @@ describe('tools of Nova models', () => {
     expect(spec({ $defs: { Node }, properties: { head: { $ref: '#/$defs/Node' } } })).toMatchObject({
       inputSchema: { json: { properties: { head: { type: 'object', properties: { next: {} } } } } },
     });
+  });
+
+  it('have a schema of bounded depth where references lead to each other without end', () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 8000 }, (_, index) => [
+        `d${index}`,
+        { properties: { a: { $ref: `#/$defs/d${index + 1}` } } },
+      ]),
+    );
+    const written = JSON.stringify(spec({ $defs, properties: { a: { $ref: '#/$defs/d0' } } }));
+    expect(written).not.toContain('$ref');
+    expect(written.split('properties').length).toBeLessThan(maxJsonDepth);
   });
 
   it('have a bounded schema where references multiply', () => {

@@ -7,6 +7,7 @@ import {
   only,
   without,
 } from '../../../domain/shared/json.ts';
+import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { describedBy, type ToolDescription } from '../messages-body/flat-tool.ts';
 
 export const isNova = (upstreamModel: string): boolean =>
@@ -18,7 +19,7 @@ export const isNova = (upstreamModel: string): boolean =>
  * References are replaced by what they refer to. What else limits the arguments is told in the description.
  */
 export function asNovaTool({ schema, description }: ToolDescription): ToolDescription {
-  const whole = new Inlining(schema).inlined(without(schema, '$defs', 'definitions'), []) as JsonObject;
+  const whole = new Inlining(schema).inlined(without(schema, '$defs', 'definitions'), top) as JsonObject;
   const { description: own } = whole;
   const words = description === '' && isString(own) ? own : description;
   return {
@@ -38,7 +39,18 @@ const unneeded = ['$schema', '$id', '$comment', 'title', 'description', 'additio
  */
 const maxInlinedValues = 20_000;
 
-/** Replaces the references in one schema. A reference into itself, or beyond the limit, says nothing any more. */
+/** Where a value stands in the schema that is written: the references that it is within, and how deep it is. */
+interface Position {
+  readonly within: readonly string[];
+  readonly depth: number;
+}
+
+const top: Position = { within: [], depth: 0 };
+
+/**
+ * Replaces the references in one schema. A reference into itself, or beyond the limits of values and of depth, says
+ * nothing any more.
+ */
 class Inlining {
   private readonly root: JsonObject;
   private copied = 0;
@@ -47,20 +59,25 @@ class Inlining {
     this.root = root;
   }
 
-  inlined(value: Json | undefined, open: readonly string[]): Json | undefined {
-    if (open.length > 0) this.copied += 1;
-    if (isArray(value)) return value.map((each) => this.inlined(each, open) ?? null);
+  inlined(value: Json | undefined, { within, depth }: Position): Json | undefined {
+    if (within.length > 0) this.copied += 1;
+    const below = { within, depth: depth + 1 };
+    if (isArray(value)) return value.map((each) => this.inlined(each, below) ?? null);
     if (!isObject(value)) return value;
     const { $ref: reference } = value;
-    if (!isString(reference)) return this.members(value, open);
-    const own = this.members(without(value, '$ref'), open);
-    const target = open.includes(reference) ? undefined : targetOf(this.root, reference);
-    if (target === undefined || this.copied >= maxInlinedValues) return own;
-    return { ...(this.inlined(target, [...open, reference]) as JsonObject), ...own };
+    if (!isString(reference)) return this.members(value, below);
+    const own = this.members(without(value, '$ref'), below);
+    const isOver = this.copied >= maxInlinedValues || depth >= maxJsonDepth;
+    const target = isOver || within.includes(reference) ? undefined : targetOf(this.root, reference);
+    if (target === undefined) return own;
+    const inTarget = { within: [...within, reference], depth: depth + 1 };
+    return { ...(this.inlined(target, inTarget) as JsonObject), ...own };
   }
 
-  private members(object: JsonObject, open: readonly string[]): JsonObject {
-    return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, this.inlined(value, open)]));
+  private members(object: JsonObject, below: Position): JsonObject {
+    return Object.fromEntries(
+      Object.entries(object).map(([key, value]) => [key, this.inlined(value, below)]),
+    );
   }
 }
 
