@@ -1,4 +1,4 @@
-import { isObject, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
 import { maxTokenCount } from '../shared/limits.ts';
 
 /** Tokens as the provider reports them. Nothing is estimated: a count that is not reported is missing. */
@@ -41,15 +41,25 @@ function countUnder(usage: JsonObject, name: string, otherName: string): number 
 }
 
 /**
- * Some gateways leave cache reads and cache writes out of the prompt, as the messages family does, but count them in
+ * Some upstreams leave cache reads and cache writes out of the prompt, as the messages family does, but count them in
  * the total. When the total exceeds prompt plus completion by exactly these tokens, they belong to the prompt and not
- * to the output (rule 36.15).
+ * to the output (rule 36.15). Their names differ, and the total may also count thinking tokens (rule 36.221).
  */
 function cachedBeside(usage: JsonObject, rest: number): number {
-  const read = tokenCount(usage['cache_read_input_tokens']) ?? 0;
-  const written = tokenCount(usage['cache_creation_input_tokens']) ?? 0;
-  return rest === read + written ? rest : 0;
+  const details = membersOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
+  const read = tokenCount(usage['cache_read_input_tokens'] ?? details['cached_tokens']) ?? 0;
+  const written = tokenCount(usage['cache_creation_input_tokens'] ?? writtenTo(details)) ?? 0;
+  const thought = tokenCount(membersOf(usage['completion_tokens_details'])['reasoning_tokens']) ?? 0;
+  const cached = read + written;
+  return rest === cached + thought || (rest === cached && rest !== thought) ? cached : 0;
 }
+
+/** The names that upstreams and routers use for the prompt tokens written to a cache. */
+export const writtenTo = (details: JsonObject): Json | undefined =>
+  details['cache_write_tokens'] ??
+  details['cache_creation_input_tokens'] ??
+  details['cache_creation_tokens'] ??
+  details['cached_creation_tokens'];
 
 /** Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). */
 export function embeddingUsage(usage: Json | undefined): TokenUsage | undefined {

@@ -1,5 +1,5 @@
 import { billedOutputTokens } from '../ledger/price-usage.ts';
-import { generationUsage, tokenCount } from '../ledger/usage.ts';
+import { generationUsage, tokenCount, writtenTo } from '../ledger/usage.ts';
 import { isAbsent, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 
 /**
@@ -61,10 +61,3 @@ const cachedIn = (usage: JsonObject): Json | undefined =>
   usage['num_cached_tokens'] ??
   usage['prompt_cache_hit_tokens'] ??
   usage['cache_read_input_tokens'];
-
-/** The names that upstreams and routers use for the prompt tokens written to a cache. */
-const writtenTo = (details: JsonObject): Json | undefined =>
-  details['cache_write_tokens'] ??
-  details['cache_creation_input_tokens'] ??
-  details['cache_creation_tokens'] ??
-  details['cached_creation_tokens'];

@@ -429,6 +429,19 @@ describe('token counts', () => {
     expectStreamSuccess(answer, readStream(answer.bytes), usage);
   });
 
+  it('of a cache that the total counts beside the prompt are billed at the price of input', async () => {
+    const counts = { prompt_tokens: 4142, completion_tokens: 254, total_tokens: 8724 };
+    const reported = JSON.stringify({ ...counts, prompt_tokens_details: { cached_tokens: 4328 } });
+    const answers = [
+      await whole({ headers: json, body: completion(reported) }),
+      await streamed({ headers: sse, body: hello + stop + usageChunk(reported) + done }),
+    ];
+    for (const { after } of answers)
+      expect(after.ledger).toMatchObject([
+        { prompt_tokens: '8470', cost_picousd: String(8470n * 150_000n + 254n * 600_000n) },
+      ]);
+  });
+
   it('of every size are recorded exactly, and count as missing where their sum is no safe integer', async () => {
     const count = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
     await fc.assert(
