@@ -34,6 +34,11 @@ const fieldRules: readonly FieldRule[] = [
   { pattern: /^(input|output)_cost_per_token$/, judge: always('carried') },
   { pattern: /cache|_batches$/, judge: always('carried') },
   {
+    pattern: /^(input|output)_cost_per_(audio|image|video)_token(_above_\d+k?_tokens.*)?$/,
+    judge: (field, row) =>
+      isPricedAsText(field, row) ? 'carried' : { note: 'audio, image or video tokens at their own price' },
+  },
+  {
     pattern: /_above_\d+k?_tokens|^tiered_pricing$/,
     judge: (field) => ({ skip: `tiered by prompt length: ${field}` }),
   },
@@ -52,11 +57,6 @@ const fieldRules: readonly FieldRule[] = [
   {
     pattern: /^(code_interpreter|computer_use|file_search|vector_store)_/,
     judge: always({ note: 'fees of hosted tools' }),
-  },
-  {
-    pattern: /^(input|output)_cost_per_(audio|image|video)_token$/,
-    judge: (field, row) =>
-      isPricedAsText(field, row) ? 'carried' : { note: 'audio, image or video tokens at their own price' },
   },
   {
     pattern: /^output_cost_per_reasoning_token$/,

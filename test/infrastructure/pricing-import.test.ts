@@ -171,6 +171,15 @@ describe('the import of a LiteLLM price map', () => {
     ],
     ['hosted tools', { ...priced, code_interpreter_cost_per_session: '0.03' }, /hosted tools/],
     ['audio', { ...priced, input_cost_per_audio_token: '1e-06' }, /audio, image or video tokens/],
+    [
+      'audio in long prompts',
+      {
+        ...priced,
+        input_cost_per_audio_token_above_200k_tokens: '1e-06',
+        input_cost_per_audio_token_above_200k_tokens_flex: '0.5e-06',
+      },
+      /audio, image or video tokens/,
+    ],
     ['regions', { ...priced, regional_endpoint_uplift_multiplier: '1.1' }, /regional endpoints/],
     ['modes', { ...priced, provider_specific_entry: '{"fast": 6}' }, /multiplier/],
   ])('imports a row with separate prices for %s, and notes it', (_what, fields, note) => {
