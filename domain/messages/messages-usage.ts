@@ -50,10 +50,13 @@ function thoughtIn(usage: JsonObject, output: number): JsonObject {
 }
 
 /**
- * The prompt tokens without those of the cache. `input_tokens`, as the messages family names it, already excludes them.
+ * The prompt tokens without those of the cache. `input_tokens`, as the messages family names it, already excludes them,
+ * and so does a prompt with fewer tokens than the cache (rule 36.222).
  */
-const uncached = (usage: JsonObject, prompt: number, cached: number): number =>
-  isAbsent(usage['prompt_tokens']) ? (tokenCount(usage['input_tokens']) ?? 0) : Math.max(0, prompt - cached);
+function uncached(usage: JsonObject, prompt: number, cached: number): number {
+  if (isAbsent(usage['prompt_tokens'])) return tokenCount(usage['input_tokens']) ?? 0;
+  return cached > prompt ? prompt : prompt - cached;
+}
 
 /** The fields for cache reads of upstreams that report no prompt details. */
 const cachedIn = (usage: JsonObject): Json | undefined =>

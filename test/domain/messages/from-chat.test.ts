@@ -60,9 +60,9 @@ describe('the translated message', () => {
       [3, 0, 5],
     ],
     [
-      'more cached tokens than prompt tokens',
+      'more cached tokens than prompt tokens, which are not among them',
       { usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 4 } } },
-      [0, 4, 5],
+      [3, 4, 5],
     ],
     ['no output', { usage: { prompt_tokens: 3 } }, [3, 0, 0]],
     ['no prompt', { usage: { completion_tokens: 5 } }, [0, 0, 5]],

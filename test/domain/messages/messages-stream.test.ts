@@ -247,13 +247,13 @@ describe('the end of a messages stream', () => {
       [3, 0, 5],
     ],
     [
-      'more cached tokens than prompt tokens',
+      'more cached tokens than prompt tokens, which are not among them',
       [
         chunkEvent({
           usage: { prompt_tokens: 3, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 9 } },
         }),
       ],
-      [0, 9, 5],
+      [3, 9, 5],
     ],
   ])('usage: %s', (_, inputs, [input_tokens, cache_read_input_tokens, output_tokens]) => {
     const { usage } = said(says({ content: 'a' }), ...inputs);
@@ -274,8 +274,8 @@ describe('the end of a messages stream', () => {
 
   it.each([
     ['are cache reads', [9, 7, 7], [0, 7, 2]],
-    ['are kept if more than the prompt were read', [3, 9, 2], [0, 9, 2]],
-    ['are kept if more than the prompt were written', [3, 2, 9], [0, 2, 9]],
+    ['are kept if more than the prompt were read', [3, 9, 2], [3, 9, 2]],
+    ['are kept if more than the prompt were written', [3, 2, 9], [3, 2, 9]],
   ])('usage: tokens that are counted as cache writes and as cache reads: %s', (_, reported, told) => {
     const [prompt_tokens, cached_tokens, cache_write_tokens] = reported;
     const [input_tokens, cache_read_input_tokens, cache_creation_input_tokens] = told;
