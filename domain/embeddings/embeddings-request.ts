@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
-import { modelOf } from '../shared/field-shapes.ts';
+import { otherModels, otherModelsWatched } from '../routing/other-models.ts';
+import { type FieldShapes, modelOf, shapeError } from '../shared/field-shapes.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import { isArray, isString, type Json } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
@@ -16,8 +17,11 @@ export interface EmbeddingsRequest {
   readonly exposedToolCount: undefined;
 }
 
-/** Only the top level is read or edited. */
-export const embeddingsWatched: Watched = {};
+/** Besides the top level, only other models are read. */
+export const embeddingsWatched: Watched = otherModelsWatched;
+
+/** Fields that the gateway reads. */
+export const embeddingsShapes: FieldShapes = otherModels;
 
 /** Checks what every provider needs. Which shapes of input a route accepts is up to its provider. */
 export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayError, EmbeddingsRequest> {
@@ -25,6 +29,8 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
   if (E.isLeft(model)) return model;
   if (!isInput(document.value['input']))
     return E.left(invalidRequest('`input` must be a string or a non-empty array.', 'input'));
+  const error = shapeError(document.value, embeddingsShapes);
+  if (error !== undefined) return E.left(error);
   return E.right({
     document,
     model: model.right,

@@ -1,4 +1,5 @@
 import { chatShapes } from '../../../domain/chat/chat-request.ts';
+import { embeddingsShapes } from '../../../domain/embeddings/embeddings-request.ts';
 import { messagesShapes } from '../../../domain/messages/messages-request.ts';
 import { responsesShapes } from '../../../domain/responses/responses-request.ts';
 import type { FieldShapes } from '../../../domain/shared/field-shapes.ts';
@@ -117,13 +118,10 @@ const modelPaths: readonly ModelPath[] = [
     envelope: 'openai',
     required: {
       input: {
-        anyOf: [
-          { type: 'string', minLength: 1 },
-          { type: 'array', minItems: 1 },
-        ],
+        anyOf: [{ type: 'string' }, { type: 'array', minItems: 1 }],
       },
     },
-    shapes: [],
+    shapes: embeddingsShapes,
     errors: [],
     answer: members({ data: { type: 'array' } }),
     streams: false,

@@ -2138,6 +2138,13 @@ export interface operations {
                 "application/json": {
                     model: string;
                     input: string | unknown[];
+                    models?: unknown[] | null;
+                    fallbacks?: unknown[] | null;
+                    providerOptions?: {
+                        gateway?: {
+                            models?: unknown[];
+                        };
+                    } | null;
                 } & {
                     [key: string]: unknown;
                 };
@@ -9336,4 +9343,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 011bfacff6525d064637a043853892761c9c0d6ed7b8ee8b653acd0180fb2c05.
+// Of the description with SHA-256 328ad0d1a5e575d6e52e99f744a0447ef32f6a7c119f70a306bb0d157669b177.
