@@ -32,8 +32,8 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
 }
 
 /**
- * The count under one of two names. Some gateways write both names of a count and fill in only one: the other is 0, and
- * does not count (rule 36.91).
+ * The count under one of two names. Some gateways write both and fill in only one: the other is 0, and does not count
+ * (rule 36.91).
  */
 function countUnder(usage: JsonObject, name: string, otherName: string): number | undefined {
   const count = tokenCount(usage[name] ?? usage[otherName]);
@@ -61,10 +61,13 @@ export const writtenTo = (details: JsonObject): Json | undefined =>
   details['cache_creation_tokens'] ??
   details['cached_creation_tokens'];
 
-/** Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). */
+/**
+ * Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). Some gateways write a prompt count of 0
+ * beside the total, and it does not count (rule 36.201).
+ */
 export function embeddingUsage(usage: Json | undefined): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;
-  const promptTokens = tokenCount(usage['prompt_tokens'] ?? usage['total_tokens']);
+  const promptTokens = countUnder(usage, 'prompt_tokens', 'total_tokens');
   const totalTokens = tokenCount(usage['total_tokens'] ?? promptTokens);
   if (promptTokens === undefined || totalTokens === undefined) return undefined;
   return { promptTokens, completionTokens: 0, totalTokens };

@@ -278,6 +278,11 @@ describe('embeddings need the prompt count, or the total; completion is 0', () =
     expect(Object.values(generationUsage(usage) ?? {})).toEqual(counted);
   });
 
+  it('a prompt count of 0 beside a total does not count, since the tokens would have the price of output', () => {
+    const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 8 };
+    expect(embeddingUsage(usage)).toEqual({ promptTokens: 8, completionTokens: 0, totalTokens: 8 });
+  });
+
   it.each<[string, Json | undefined]>([
     ['nothing', undefined],
     ['null', null],
