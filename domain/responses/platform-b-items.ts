@@ -4,12 +4,14 @@ const addedTools = 'additional_tools';
 const agentMessage = 'agent_message';
 const contextCompaction = 'context_compaction';
 const defaultNamespace = 'functions';
+/** Namespaces of the platform's own tools. Codex offers tools of its own in them, unasked. */
+const reservedNamespaces: readonly string[] = ['web', 'image_gen'];
 
 const words: readonly string[] = [
   addedTools,
   agentMessage,
   contextCompaction,
-  `"${defaultNamespace}"`,
+  ...[defaultNamespace, ...reservedNamespaces].map((name) => `"${name}"`),
   '\\u',
 ];
 
@@ -19,14 +21,14 @@ export const mayHaveUnknownItems = (body: string): boolean => words.some((word) 
 /**
  * The body with items that platform B knows (rule 17.42). Its API rejects some that coding agents write, although it
  * has what they mean: tools among the items are tools of the request, a message between agents is a message, and a
- * compaction has another name. It also reserves the namespace `functions`, which agents write for tools without one.
- * Returns the same value when there is none of these.
+ * compaction has another name. It also reserves the namespace `functions`, which agents write for tools without one, and
+ * those of its own tools, so that others in them cannot be offered. Returns the same value when there is none of these.
  */
 export function withKnownItems(body: JsonObject): JsonObject {
   const items = listOf(body['input']);
   const tools = listOf(body['tools']);
   const known = items.flatMap(knownItems);
-  const all = [...tools, ...objectsOf(items).flatMap(toolsAmong)].flatMap(withoutDefaultNamespace);
+  const all = [...tools, ...objectsOf(items).flatMap(toolsAmong)].flatMap(withoutReserved);
   const changes = {
     ...(isSameList(items, known) ? {} : { input: known }),
     ...(isSameList(tools, all) ? {} : { tools: all }),
@@ -42,10 +44,11 @@ const isSameList = (before: readonly Json[], after: readonly Json[]): boolean =>
 const toolsAmong = ({ type, tools }: JsonObject): readonly Json[] =>
   type === addedTools ? listOf(tools) : [];
 
-const withoutDefaultNamespace = (tool: Json): readonly Json[] =>
-  isObject(tool) && tool['type'] === 'namespace' && tool['name'] === defaultNamespace
-    ? listOf(tool['tools'])
-    : [tool];
+function withoutReserved(tool: Json): readonly Json[] {
+  if (!isObject(tool) || tool['type'] !== 'namespace' || !isString(tool['name'])) return [tool];
+  if (tool['name'] === defaultNamespace) return listOf(tool['tools']);
+  return reservedNamespaces.includes(tool['name']) ? [] : [tool];
+}
 
 function knownItems(item: Json): readonly Json[] {
   if (!isObject(item)) return [item];

@@ -227,7 +227,7 @@ describe('responses', () => {
     const weather = { type: 'function', name: 'weather', parameters: toolParameters, strict: true };
     const namespace = { type: 'namespace', name: 'functions', tools: [weather] };
     const input: unknown[] = [
-      { type: 'additional_tools', role: 'developer', tools: [namespace] },
+      { type: 'additional_tools', role: 'developer', tools: [namespace, { ...namespace, name: 'web' }] },
       {
         type: 'agent_message',
         author: 'a',

@@ -33,6 +33,19 @@ describe('what platform B knows by another name', () => {
       { input: 'Hi', tools: [functions(lookup, patch)] },
       { input: 'Hi', tools: [lookup, patch] },
     ],
+    [
+      'the namespaces of tools of its own, which Codex offers unasked, left out',
+      {
+        input: 'Hi',
+        tools: [{ ...functions(lookup), name: 'web' }, patch, { ...functions(), name: 'image_gen' }],
+      },
+      { input: 'Hi', tools: [patch] },
+    ],
+    [
+      'such a namespace among the items',
+      { input: [added({ ...functions(lookup), name: 'web' }, patch), hello] },
+      { input: [hello], tools: [patch] },
+    ],
     ['both at once', { input: [added(functions(patch)), hello] }, { input: [hello], tools: [patch] }],
     [
       'a message between agents',
@@ -62,6 +75,8 @@ describe('what platform B knows by another name', () => {
       { input: [hello, said('functions'), null, { type: 'compaction', encrypted_content: 'x' }] },
     ],
     ['other namespaces', { input: [], tools: [{ ...functions(lookup), name: 'mcp' }, lookup] }],
+    ['tools with the name of a namespace', { input: [], tools: [{ ...lookup, name: 'web' }] }],
+    ['a namespace without a name', { input: [], tools: [{ type: 'namespace', tools: [lookup] }] }],
   ])('is the same body without any of it: %s', (_, body) => {
     expect(withKnownItems(body)).toBe(body);
   });
