@@ -51,10 +51,13 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
   return name === type ? judgeResponse(type ?? '', payload['response']) : 'conflict';
 }
 
-/** In an event of the protocol an empty `error` is not an error, and `code` and the like are no sign of one. */
+/**
+ * In an event of the protocol an empty `error` is not an error, and `code` and the like are no sign of one. What failed
+ * is told by its type: the response, or a hosted tool, after which the stream goes on (rule 19.201).
+ */
 const tellsError = (type: string | undefined, payload: JsonObject): boolean =>
   type?.startsWith('response.') === true
-    ? hasError(payload['error'])
+    ? hasError(payload['error']) && !type.endsWith('.failed')
     : !isAbsent(payload['error']) || isBareError(payload);
 
 const isChatChunk = ({ object, type, choices }: JsonObject): boolean =>

@@ -57,6 +57,11 @@ describe('a stream that succeeds', () => {
       created + event('response.completed', { response: responseOf('complete', { usage }) }),
       '',
     ],
+    [
+      'a hosted tool that failed',
+      created + event('response.mcp_call.failed', { item_id: 'mcp_1', error: quota }) + completed,
+      '',
+    ],
     ['events of unknown types', created + event('vendor.news', { n: 1 }) + completed, ''],
     ['events after the terminal event', created + completed + delta + cost, ''],
     ['two responses in one stream', created + completed + created + delta + completed, ''],
@@ -238,6 +243,10 @@ describe('the upstream’s own failure', () => {
     ['error, then response.failed', errorEvent + failedEvent],
     ['response.failed, then error', failedEvent + errorEvent],
     ['response.failed without an error before it', failedEvent],
+    [
+      'response.failed with its error beside the response',
+      event('response.failed', { response: responseOf('failed', { error: null }), error: quota }),
+    ],
     ['only an error', errorEvent],
     ['response.cancelled', cancelled],
     ['an unnamed error', errorEvent.replace('event: error\n', '')],
