@@ -83,7 +83,8 @@ function unbilledOf(
 }
 
 /** Costs that are in no ledger row, whatever becomes of the request's own cost. */
-const unbilledBeside = ({ compaction, advisor }: AdditionalCosts): readonly Unbilled[] => [
+const unbilledBeside = ({ compaction, advisor, imageGeneration }: AdditionalCosts): readonly Unbilled[] => [
   ...(compaction === undefined ? [] : [{ reason: 'compaction' as const, cost: compaction }]),
   ...(advisor === undefined ? [] : [{ reason: 'advisor' as const, cost: advisor }]),
+  ...(imageGeneration === undefined ? [] : [{ reason: 'image_generation' as const, cost: imageGeneration }]),
 ];

@@ -62,11 +62,12 @@ function accountingOf(
   const seen = charged ? undefined : seenCost(money);
   const { beside } = observed(end);
   if (beside === undefined) return seen;
-  const { compaction, advisor } = beside;
+  const { compaction, advisor, imageGeneration: images } = beside;
   return {
     ...seen,
     ...(compaction === undefined ? {} : { compaction: withCost(compaction, costs.compaction) }),
     ...(advisor === undefined ? {} : { advisor: withCost(advisor, costs.advisor) }),
+    ...(images === undefined ? {} : { image_generation: withCost(images, costs.imageGeneration) }),
   };
 }
 

@@ -36,9 +36,16 @@ function databaseTime({ clock }: ServePorts, { admission, admittedAt }: Facts): 
 /** The cost of each thing that a provider bills in addition to an answer, where it has a price. */
 export type AdditionalCosts = Readonly<Record<keyof AdditionalUsage, Picodollars | undefined>>;
 
-const nothing: AdditionalCosts = { compaction: undefined, advisor: undefined };
+const nothing: AdditionalCosts = {
+  compaction: undefined,
+  advisor: undefined,
+  imageGeneration: undefined,
+};
 
-/** Compaction costs what the request's own tokens do (rule 38.14), advice what its own model does (rule 38.15). */
+/**
+ * Compaction costs what the request's own tokens do (rule 38.14), advice (rule 38.15) and images (rule 38.201) what
+ * their own models do.
+ */
 export function additionalCosts(
   ports: ServePorts,
   facts: Facts,
@@ -47,11 +54,16 @@ export function additionalCosts(
 ): AdditionalCosts {
   const { beside } = observed(end);
   if (beside === undefined || facts.resolved === undefined) return nothing;
-  const { compaction, advisor } = beside;
-  const model = advisor?.['model'];
+  const { compaction, advisor, imageGeneration } = beside;
+  const { resolved } = facts;
+  const ofItsModel = (used: JsonObject | undefined): Picodollars | undefined => {
+    const model = used?.['model'];
+    return costAt(used, isString(model) ? priceOf(ports, { ...facts, resolved }, model) : undefined);
+  };
   return {
     compaction: costAt(compaction, cost?.pricingStatus === 'priced' ? cost.price : undefined),
-    advisor: costAt(advisor, isString(model) ? priceOf(ports, facts, model) : undefined),
+    advisor: ofItsModel(advisor),
+    imageGeneration: ofItsModel(imageGeneration),
   };
 }
 

@@ -92,7 +92,15 @@ export interface FinishedRequest {
 }
 
 /** Why an observed cost is in no ledger row. */
-export const unbilledReasons = ['advisor', 'blocked', 'compaction', 'duplicate', 'failed', 'lost'] as const;
+export const unbilledReasons = [
+  'advisor',
+  'blocked',
+  'compaction',
+  'duplicate',
+  'failed',
+  'image_generation',
+  'lost',
+] as const;
 
 /** A cost that an upstream may bill but that is in no ledger row, and why. */
 export interface Unbilled {

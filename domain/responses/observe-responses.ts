@@ -1,15 +1,21 @@
-import { generationUsage } from '../ledger/usage.ts';
+import { generationUsage, tokenCount } from '../ledger/usage.ts';
 import {
   isAbsent,
   isObject,
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   numberOf,
   objectsOf,
 } from '../shared/json.ts';
-import { maxCountedToolCalls } from '../shared/limits.ts';
-import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
+import { maxCountedToolCalls, maxModelKeyChars } from '../shared/limits.ts';
+import {
+  type AdditionalUsage,
+  type Observation,
+  observation,
+  type StreamObserver,
+} from '../upstream/observation.ts';
 
 /** Output items that are tool calls, hosted ones included: `function_call`, `web_search_call`, `mcp_call` etc. */
 const isToolCall = (item: Json | undefined): item is JsonObject =>
@@ -17,8 +23,26 @@ const isToolCall = (item: Json | undefined): item is JsonObject =>
 
 const callsIn = (response: JsonObject): number => objectsOf(response['output']).filter(isToolCall).length;
 
+/**
+ * The tokens of the image model that a hosted tool called, which the provider bills in addition to the answer and
+ * reports outside of its usage (rule 38.201); `undefined` when there are none, or their counts are unusable.
+ */
+function usedForImages({ tool_usage: used, tools }: JsonObject): AdditionalUsage | undefined {
+  const reported = membersOf(membersOf(used)['image_gen']);
+  const input = tokenCount(reported['input_tokens'] ?? 0);
+  const output = tokenCount(reported['output_tokens'] ?? 0);
+  if (input === undefined || output === undefined || input + output === 0) return undefined;
+  const imageTools = objectsOf(tools).filter(({ type }) => type === 'image_generation');
+  const [model, ...others] = new Set(imageTools.map((tool) => tool['model']));
+  const named = isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
+  return { imageGeneration: { model: named, input_tokens: input, output_tokens: output } };
+}
+
+const withImages = (seen: Observation, beside: AdditionalUsage | undefined): Observation =>
+  beside === undefined ? seen : { ...seen, beside };
+
 export const observeResponse = (response: JsonObject): Observation =>
-  observation(response['usage'], generationUsage, callsIn(response));
+  withImages(observation(response['usage'], generationUsage, callsIn(response)), usedForImages(response));
 
 /**
  * Observes a responses stream without changing it. Tool calls are counted as their items arrive. An upstream that only
@@ -27,6 +51,7 @@ export const observeResponse = (response: JsonObject): Observation =>
  */
 export class ResponsesObserver implements StreamObserver {
   private usage: Json | undefined;
+  private images: AdditionalUsage | undefined;
   private readonly calls = new Set<string>();
   private callsTogether = 0;
 
@@ -39,6 +64,7 @@ export class ResponsesObserver implements StreamObserver {
 
   private seeResponse(response: JsonObject): void {
     if (!isAbsent(response['usage'])) this.usage = response['usage'];
+    this.images = usedForImages(response) ?? this.images;
     this.callsTogether = Math.max(this.callsTogether, callsIn(response));
   }
 
@@ -52,6 +78,7 @@ export class ResponsesObserver implements StreamObserver {
   }
 
   observed(): Observation {
-    return observation(this.usage, generationUsage, Math.max(this.calls.size, this.callsTogether));
+    const calls = Math.max(this.calls.size, this.callsTogether);
+    return withImages(observation(this.usage, generationUsage, calls), this.images);
   }
 }

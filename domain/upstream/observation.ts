@@ -13,12 +13,14 @@ export interface Observation {
 }
 
 /**
- * What a provider bills beside an answer, in the terms of the messages family: the compaction of a conversation, and
- * the advisor model that the answering model consulted, named by `model` (null when it is more than one, or none).
+ * What a provider bills beside an answer, in the terms of the messages family: the compaction of a conversation, the
+ * advisor model that the answering model consulted, and the model that drew images for it. The latter two are named by
+ * `model` (null when it is more than one, or none).
  */
 export interface AdditionalUsage {
   readonly compaction?: JsonObject;
   readonly advisor?: JsonObject;
+  readonly imageGeneration?: JsonObject;
 }
 
 export const nothingObserved: Observation = { usage: undefined, usageUnusable: false, invokedToolCount: 0 };

@@ -86,7 +86,7 @@ export const requestMetrics = {
     kind: 'money',
     unit: '{USD}',
     labels: [...requestLabels, 'reason'],
-    says: 'Priced cost of reported usage that has no ledger row: blocked by a hard limit, from a duplicate or a failed request, lost because the database did not take it, or from extra work of the provider (compaction, advice of another model).',
+    says: 'Priced cost of reported usage that has no ledger row: blocked by a hard limit, from a duplicate or a failed request, lost because the database did not take it, or from extra work of the provider (compaction, advice of another model, generated images).',
   },
   'gateway.usage.records': {
     kind: 'sum',

@@ -197,6 +197,30 @@ describe('a settled request', () => {
     });
   });
 
+  it.each<[string, string, object, FinishedRequest['unbilled']]>([
+    [
+      'with its cost at the price of that model',
+      'upstream-wise',
+      { cost_usd: '0.00042' },
+      [{ reason: 'image_generation', cost: 420_000_000n }],
+    ],
+    ['without a cost if there is no price', 'unheard-of', {}, []],
+  ])('has the usage of an image model separately, %s', async (_, model, costs, unbilled) => {
+    const script = says({
+      object: 'response',
+      output: [],
+      usage: { input_tokens: 10, output_tokens: 20 },
+      tools: [{ type: 'image_generation', model }],
+      tool_usage: { image_gen: { input_tokens: 100, output_tokens: 10 }, web_search: { num_requests: 0 } },
+    });
+    const { log, finished } = await new Pipeline({ family: 'responses', script }).serve();
+    expect(finished).toMatchObject([{ unbilled }]);
+    expect(log?.usage).toEqual({ promptTokens: 10, completionTokens: 20, totalTokens: 30 });
+    expect(log?.metadata).toMatchObject({
+      accounting: { image_generation: { model, input_tokens: 100, output_tokens: 10, ...costs } },
+    });
+  });
+
   it('may be journaled at the database time of its admission, unless its owner has a hard limit', async () => {
     const lost = (budget?: ReturnType<typeof aBudget>): Pipeline => {
       const script: Script = { ...says(answer), meanwhile: () => (pipeline.ledger.database = 'lost') };

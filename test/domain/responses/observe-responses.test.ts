@@ -72,6 +72,36 @@ describe('usage of a response', () => {
   });
 });
 
+describe('the tokens of an image model that a hosted tool called', () => {
+  const drawn = (image_gen: unknown, tools: unknown = [{ type: 'image_generation', model: 'gpt-image-2' }]) =>
+    ({ usage: usage(3, 5), tool_usage: { image_gen }, tools }) as JsonObject;
+  const counted = { input_tokens: 7, output_tokens: 515, output_tokens_details: { image_tokens: 515 } };
+
+  it.each<[string, JsonObject, object | undefined]>([
+    ['with their model', drawn(counted), { model: 'gpt-image-2', input_tokens: 7, output_tokens: 515 }],
+    [
+      'of a tool that names none',
+      drawn(counted, [{ type: 'web_search' }, { type: 'image_generation' }]),
+      { model: null, input_tokens: 7, output_tokens: 515 },
+    ],
+    [
+      'without input',
+      drawn({ output_tokens: 5 }),
+      { model: 'gpt-image-2', input_tokens: 0, output_tokens: 5 },
+    ],
+    ['none, as in most answers', drawn({ input_tokens: 0, output_tokens: 0 }), undefined],
+    ['counts that cannot be used', drawn({ input_tokens: -7, output_tokens: 515 }), undefined],
+    ['null', drawn(null), undefined],
+    ['no report', { usage: usage(3, 5) }, undefined],
+  ])('are reported beside the usage of the response, whole and streamed: %s', (_, response, images) => {
+    const beside = images === undefined ? {} : { beside: { imageGeneration: images } };
+    const seen = { usage: tokens(3, 5), usageUnusable: false, invokedToolCount: 0, ...beside };
+    expect(observeResponse(response)).toEqual(seen);
+    const events = [{ response: { tool_usage: null } }, { type: 'response.completed', response }];
+    expect(observedStream(events)).toEqual(seen);
+  });
+});
+
 describe('invoked_tool_count counts tool-call artifacts in the provider’s output', () => {
   const calls = [
     'function_call',
