@@ -49,8 +49,11 @@ export const maxStreamEventMembers = 200_000;
 /** Bytes of the headers of one binary event frame, as the format allows. Real ones stay below 200. */
 export const maxEventHeadersBytes = 128 * 1024;
 
-/** Bytes of an upstream answer that is not a stream. A full embeddings or image answer stays below it. */
-export const maxUpstreamBodyBytes = 64 * 1024 * 1024;
+/**
+ * Bytes of an upstream answer that is not a stream (rule 35.201). The embeddings of 2048 texts, as many as clients send
+ * at once, with 3072 numbers each, one a line, have 145 MB.
+ */
+export const maxUpstreamBodyBytes = 192 * 1024 * 1024;
 
 /** Bytes of an upstream's error body that are read: enough for any message that a person wrote. */
 export const maxUpstreamErrorBytes = 64 * 1024;

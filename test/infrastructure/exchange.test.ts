@@ -177,6 +177,21 @@ describe('an exchange with an upstream', () => {
     expect(await exchange.reply).toMatchObject({ left: { status: 503, message: 'It is too hot.' } });
   });
 
+  it('is read whole if it answers with the embeddings of 2048 texts, of 3072 numbers in 23 bytes each', async () => {
+    const piece = Buffer.alloc(3072 * 23, ' ');
+    const decode: ExchangeOptions['decode'] = ({ length }) => E.right({ value: { length }, text: '' });
+    const { exchange } = await exchangeWith(
+      (socket) => {
+        socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${2048 * piece.length}\r\n\r\n`);
+        for (let text = 0; text < 2048; text += 1) socket.write(piece);
+      },
+      { decode },
+    );
+    expect(await exchange.reply).toMatchObject({
+      right: { kind: 'whole', answer: { value: { length: 2048 * piece.length } } },
+    });
+  });
+
   it('is cut off if its compressed answer is too large, even if it decompresses to nothing', async () => {
     const { exchange, closed } = await exchangeWith((socket) => {
       socket.write(chunked('content-encoding: gzip\r\n'));
