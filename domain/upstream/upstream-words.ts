@@ -37,9 +37,10 @@ export const failureInStream = ({ message, labels }: ReportedFailure, status?: n
 /**
  * The upstream's own message, from any envelope in use: `{error: {message}}`; `{message}`, where `error` beside it is
  * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
- * the same; `{Message}`; `{msg}`; `{originalMessage}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of `{errors}`;
- * `{text, error_code}`; any of these in `{error}`; `{title, status}`; and the first item of an array where one of these
- * is expected. Never the raw body.
+ * the same; `{Message}`; `{msg}`; `{originalMessage}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of
+ * `{errors}`, which may have a `description` instead; `{text, error_code}`; the first of `{messages, httpStatus}`; any
+ * of these in `{error}`; `{title, status}`; and the first item of an array where one of these is expected. Never the
+ * raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
   for (const { error: errors, message, detail, Message, msg, originalMessage } of envelopesOf(body)) {
@@ -139,20 +140,29 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...[detail, message].filter(isObject),
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
-    ...(isArray(errors) ? [{ error: errors[0] ?? null }] : []),
+    ...(isArray(errors) ? firstError(errors) : []),
     ...refusalsIn(object),
     // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
   ];
 }
 
+/** Writer's API calls the message `description` (https://dev.writer.com/api-reference/error-codes). */
+const firstError = ([first = null]: readonly Json[]): readonly JsonObject[] => [
+  { error: first },
+  { message: membersOf(first)['description'] ?? null },
+];
+
 /** Statuses in numbers. Zero is success, and the text beside it is not a failure. */
-function refusalsIn({ base_resp: status, error_code: code, text }: JsonObject): readonly JsonObject[] {
+function refusalsIn(body: JsonObject): readonly JsonObject[] {
+  const { base_resp: status, error_code: code, text, httpStatus, messages } = body;
   const refused = isObject(status) && numberOf(status['status_code']) !== 0;
   return [
     ...(refused ? [{ message: status['status_msg'] ?? null }] : []),
     // https://github.com/lm-sys/FastChat
     ...((numberOf(code) ?? 0) === 0 ? [] : [{ message: text ?? null }]),
+    // IONOS: https://github.com/infiniflow/ragflow/issues/5783
+    ...(numberOf(httpStatus) === undefined ? [] : objectsOf(messages).slice(0, 1)),
   ];
 }
 

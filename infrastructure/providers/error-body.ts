@@ -5,10 +5,12 @@ import { sseFrames } from './wire/sse.ts';
 
 /**
  * The part of a body that holds the error. Some upstreams send the error as an event of the requested stream, and omit
- * the blank line after it.
+ * the blank line after it. Azure's endpoints append a line of plain text to the JSON of some models' errors (rule
+ * 35.341).
  */
 export function errorIn(body: Buffer): Json | undefined {
-  const whole = parseJson(body.toString('utf8'));
+  const text = body.toString('utf8');
+  const whole = parseJson(text) ?? parseJson(text.slice(0, text.lastIndexOf('}') + 1));
   if (upstreamMessage(whole) !== undefined) return whole;
   const read = body.subarray(0, maxUpstreamErrorBytes);
   for (const frame of sseFrames.begin().push(Buffer.concat([read, blankLine]))) {

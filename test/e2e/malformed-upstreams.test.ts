@@ -165,6 +165,16 @@ describe('an upstream error status', () => {
     expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
   });
 
+  it.each([
+    '\nSee the troubleshooting guide:\nhttps://learn.example.com/endpoints#http-status-codes',
+    '\r\n\r\nSee the guide.\r\n',
+  ])('with plain text behind its JSON keeps the error message and the code: %j', async (behind) => {
+    const replay = { status: 400, headers: json, body: `${errorBody('No such tool {f}.')}${behind}` };
+    const expected = { status: 400, message: 'No such tool {f}.', labels, upstreamStatus: 400 };
+    expectRefusal(await whole(replay), { ...expected, attempt: 'provider_error' });
+    expectRefusal(await streamed(replay), { ...expected, attempt: 'stream_start_error' });
+  });
+
   it.each([301, 302, 303, 307, 308])('%i is never followed as a redirect', async (status) => {
     const answer = await whole({ status, headers: { location: `${upstream().url}/elsewhere` }, body: '' });
     expectRefusal(answer, { status: 502, attempt: 'provider_error', upstreamStatus: status });

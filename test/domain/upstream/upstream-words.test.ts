@@ -72,6 +72,13 @@ describe('the upstream’s own message', () => {
     ['field faults as {message}', { message: [{ loc: ['body', 'n'], msg: 'm' }] }, 'n: m'],
     ['the first of {errors}', { success: false, errors: [{ message: 'm' }, { message: 'n' }] }, 'm'],
     ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
+    ['a description in {errors}', { tpe: 'BadRequest', errors: [{ description: 'm', key: 'k' }] }, 'm'],
+    [
+      'the first of {messages} beside a status',
+      { httpStatus: 429, messages: [{ errorCode: 'c', message: 'm' }, { message: 'n' }] },
+      'm',
+    ],
+    ['{messages} without a status', { messages: [{ role: 'user', message: 'm' }] }, undefined],
     ['{error: ["…"]}', { error: ['m', 'n'] }, 'm'],
     ['{originalMessage}', { originalStatusCode: 424, originalMessage: 'm' }, 'm'],
     ['{base_resp}', { base_resp: { status_code: 1004, status_msg: 'm' } }, 'm'],
