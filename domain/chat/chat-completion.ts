@@ -11,6 +11,7 @@ import {
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { upstreamFailure } from '../upstream/upstream-words.ts';
+import { hasMarkedThoughts, withThoughtParts } from './marked-thoughts.ts';
 import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
 import { reportedFailure } from './chat-failure.ts';
@@ -42,7 +43,9 @@ export function readChatCompletion(
     const reported = upstreamFailure(failure ?? value, otherwise, sanitise);
     return protocolFault(reported, reportedUsage(value));
   }
-  const native = objectsOf(choices).some(({ message }) => isObject(message) && hasThinkingContent(message));
+  const native = objectsOf(choices).some(
+    ({ message }) => isObject(message) && (hasThinkingContent(message) || hasMarkedThoughts(message)),
+  );
   if (!native) return E.right({ value, rewritten: undefined });
   if (isDeeperThan(value, maxJsonDepth))
     return protocolFault('The upstream sent an answer that is nested too deeply.', reportedUsage(value));
@@ -54,6 +57,8 @@ const withCleanMessages = (completion: JsonObject, namespace: string): JsonObjec
   ...completion,
   choices: mapObjects(completion['choices'], (choice) => {
     const { message } = choice;
-    return isObject(message) ? { ...choice, message: withoutThinkingContent(message, namespace) } : choice;
+    return isObject(message)
+      ? { ...choice, message: withoutThinkingContent(withThoughtParts(message), namespace) }
+      : choice;
   }),
 });

@@ -4,6 +4,7 @@ import {
   isObject,
   type JsonObject,
   mapObjects,
+  numberOf,
   objectsOf,
   parseExactObject,
   parseJson,
@@ -86,22 +87,39 @@ function chunkEvent(
   }
   const choices = objectsOf(chunk['choices']);
   const seenIn = seen.see(choices);
-  if (!needsRule(chunk, choices)) return { kind: 'chunk', chunk, wire, text: data, ...seenIn };
+  if (!needsRule(chunk, choices, seen.thoughts)) return { kind: 'chunk', chunk, wire, text: data, ...seenIn };
   if (isDeeperThan(chunk, maxJsonDepth)) return fail('The upstream sent an event that is nested too deeply.');
-  const ruled = applyRules(parseExactObject(data), options.namespace);
+  const ruled = applyRules(parseExactObject(data), options.namespace, seen.thoughts);
   return { kind: 'chunk', chunk: ruled, wire: undefined, ...seenIn };
 }
 
-const needsRule = (chunk: JsonObject, choices: readonly JsonObject[]): boolean =>
+const needsRule = (
+  chunk: JsonObject,
+  choices: readonly JsonObject[],
+  thoughts: StreamedChoices['thoughts'],
+): boolean =>
   choices.some(
-    ({ usage, delta, message }) =>
+    ({ index, usage, delta, message }) =>
       (isAbsent(chunk['usage']) && !isAbsent(usage)) ||
-      (isObject(delta) && (movableReasoning(delta) !== undefined || hasThinkingContent(delta))) ||
+      (isObject(delta) &&
+        (movableReasoning(delta) !== undefined ||
+          hasThinkingContent(delta) ||
+          thoughts.concern(numberOf(index) ?? 0, delta))) ||
       (isObject(message) && hasThinkingContent(message)),
   );
 
-const applyRules = (chunk: JsonObject, namespace: string): JsonObject =>
-  withCleanDeltas(withPromotedUsage(chunk), namespace);
+const applyRules = (
+  chunk: JsonObject,
+  namespace: string,
+  thoughts: StreamedChoices['thoughts'],
+): JsonObject =>
+  withCleanDeltas(
+    withPromotedUsage({
+      ...chunk,
+      choices: mapObjects(chunk['choices'], (choice) => thoughts.withParts(choice)),
+    }),
+    namespace,
+  );
 
 /**
  * `choices[*].usage` is promoted to the top-level `usage` when that is absent. It is moved, not copied; with several

@@ -1,5 +1,6 @@
 import { isFilled, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { StreamChunk } from '../shared/stream-event.ts';
+import { MarkedThoughts } from './marked-thoughts.ts';
 import { reasoningFields } from './reasoning-fields.ts';
 
 /** Choices of one answer that are told apart: as many as a chat request may ask for. */
@@ -9,6 +10,7 @@ const maxChoices = 128;
 export class StreamedChoices {
   /** Some choice has finished, so the stream may end. */
   finished = false;
+  readonly thoughts = new MarkedThoughts();
   private readonly open = new Set<number>();
   private readonly closed = new Set<number>();
 

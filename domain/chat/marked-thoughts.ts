@@ -1,0 +1,68 @@
+import { isObject, isString, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
+
+/**
+ * Google's chat API puts the thoughts of its models into the content, between these, and marks the messages and deltas
+ * that have any (https://ai.google.dev/gemini-api/docs/openai#thinking, rule 18.341). The mark alone says nothing: it is
+ * also on whole answers without thoughts.
+ */
+const opening = '<thought>';
+const closing = '</thought>';
+
+/** Choices of one answer that may think at the same time: as many as a chat request may ask for. */
+const maxThinking = 128;
+
+const isMarked = ({ extra_content: extra }: JsonObject): boolean =>
+  isObject(extra) && membersOf(extra['google'])['thought'] === true;
+
+const begins = (message: JsonObject): boolean =>
+  isString(message['content']) && message['content'].startsWith(opening) && isMarked(message);
+
+/** Whether a whole message has thoughts in its content. */
+export const hasMarkedThoughts = begins;
+
+/** A whole message, with the thoughts in its content as a part of their own, as other upstreams send them. */
+export const withThoughtParts = (message: JsonObject): JsonObject =>
+  begins(message) ? divided(message, textIn(message).slice(opening.length)) : message;
+
+const textIn = ({ content }: JsonObject): string => (isString(content) ? content : '');
+
+/** The message whose content is thoughts, up to the closing tag. */
+function divided(message: JsonObject, text: string): JsonObject {
+  const end = text.indexOf(closing);
+  if (end < 0) return { ...message, content: [thought(text)] };
+  const content: Json = [
+    thought(text.slice(0, end)),
+    { type: 'text', text: text.slice(end + closing.length) },
+  ];
+  return { ...message, content };
+}
+
+const thought = (text: string): JsonObject => ({ type: 'thinking', thinking: text });
+
+/** The choices of a streamed answer whose content is thoughts at the moment. It changes as deltas are read. */
+export class MarkedThoughts {
+  private readonly thinking = new Set<number>();
+
+  /** Whether {@link withParts} changes the delta of a choice. */
+  concern(index: number, delta: JsonObject): boolean {
+    const text = textIn(delta);
+    return text !== '' && (this.thinking.has(index) || begins(delta));
+  }
+
+  /** A choice with its thoughts as parts. The first delta of the answer itself is not marked, and has the closing tag. */
+  withParts(choice: JsonObject): JsonObject {
+    const { delta } = choice;
+    const index = numberOf(choice['index']) ?? 0;
+    if (!isObject(delta) || !this.concern(index, delta)) return choice;
+    const text = textIn(delta);
+    if (!isMarked(delta)) {
+      this.thinking.delete(index);
+      const answer = text.startsWith(closing) ? text.slice(closing.length) : text;
+      return { ...choice, delta: { ...delta, content: answer } };
+    }
+    const thoughts = this.thinking.has(index) ? text : text.slice(opening.length);
+    if (thoughts.includes(closing)) this.thinking.delete(index);
+    else if (this.thinking.size < maxThinking) this.thinking.add(index);
+    return { ...choice, delta: divided(delta, thoughts) };
+  }
+}
