@@ -1,5 +1,6 @@
 import { generationUsage } from '../ledger/usage.ts';
 import { withAdditionalUsage } from '../messages/observe-messages.ts';
+import { idInCall } from '../messages/chat-answer.ts';
 import { ObjectText } from '../messages/streamed-calls.ts';
 import {
   isAbsent,
@@ -97,7 +98,7 @@ export class ChatObserver implements StreamObserver {
    */
   private seeCall(choice: number, call: JsonObject): void {
     const index = numberOf(call['index']);
-    const id = isString(call['id']) ? call['id'].slice(0, 128) : undefined;
+    const id = idInCall(call).slice(0, 128);
     const at = `${choice}:${index}`;
     if (index === undefined) this.countUnnumbered(choice, id, isNamed(call));
     else if (id && isNamed(call) && (this.calls.get(at) || id) !== id) this.count(`${at}:${id}`);

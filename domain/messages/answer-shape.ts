@@ -24,7 +24,7 @@ const orEmpty =
 
 const aText = orEmpty(isString);
 
-/** Some upstreams send a piece that consists of digits as a number. */
+/** Some upstreams send a piece that consists of digits, or the id of a call, as a number. */
 const isPlain: Shape = (value) => isString(value) || numberOf(value) !== undefined;
 
 const itemsOf = (is: Shape): Shape =>
@@ -44,7 +44,7 @@ const aCallee = orEmpty(
   (callee) => isObject(callee) && aText(callee['name']) && callArguments(callee['arguments']),
 );
 
-const aCall: Shape = (call) => isObject(call) && aText(call['id']) && aCallee(calleeOf(call));
+const aCall: Shape = (call) => isObject(call) && orEmpty(isPlain)(call['id']) && aCallee(calleeOf(call));
 
 /** The fields of a message or delta that are translated. */
 const fields: readonly (readonly [field: string, shape: Shape])[] = [

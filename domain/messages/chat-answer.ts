@@ -136,12 +136,15 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
   const { name, arguments: text } = membersOf(callee);
   return {
     index: numberOf(call['index']),
-    id: isString(call['id']) ? call['id'] : '',
+    id: idInCall(call),
     name: isString(name) ? name : '',
     text: asText(text),
     signature: carriedSignature(call),
   };
 }
+
+/** The id of a call, which some upstreams send as a number (rule 35.342). */
+export const idInCall = ({ id }: JsonObject): string => plainText(id);
 
 /** Some upstreams send arguments, or the JSON that a schema asked for, as the object itself. */
 const asText = (value: Json | undefined): string =>

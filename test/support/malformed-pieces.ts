@@ -26,7 +26,10 @@ export const malformedInChat: Named<JsonObject> = [
   ...named((reasoning_content) => ({ reasoning_content }), noWords),
   ...named((reasoning_text) => ({ reasoning_text }), noWords),
   ...named((tool_calls) => ({ tool_calls })),
-  ...named((id) => ({ tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] })),
+  ...named(
+    (id) => ({ tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] }),
+    [true, ['x'], { text: 'x' }],
+  ),
   ...named((callee) => ({ tool_calls: [{ index: 0, id: 'a', function: callee }] }), [7, 'f', ['x']]),
   ...named((name) => ({ tool_calls: [{ index: 0, id: 'a', function: { name, arguments: '{}' } }] })),
   ...named(

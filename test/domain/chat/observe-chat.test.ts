@@ -141,6 +141,15 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
       2,
     ],
     [
+      'parallel calls that all have the same index, and numbers as their ids',
+      [
+        piece({ index: 0, id: 1, function: { name: 'f' } }),
+        piece({ index: 0, function: { arguments: '{}' } }),
+        piece({ index: 0, id: 2, function: { name: 'f' } }),
+      ],
+      2,
+    ],
+    [
       'another call at the index of one that came in pieces',
       [
         piece({ index: 0, id: 'a', function: { name: 'f' } }),

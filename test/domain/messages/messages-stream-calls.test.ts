@@ -17,6 +17,25 @@ describe('the ids of calls', () => {
   });
 });
 
+describe('ids of calls that are numbers', () => {
+  it('reach messages callers as texts, streamed and whole', () => {
+    const calls = [7, 0, 7].map((id, index) => piece(index, '{}', { id }, 'f'));
+    const whole = fromChatCompletion({ choices: [{ message: { tool_calls: calls } }] }, about);
+    const ids = ['7', '0', 'toolu_1_2'];
+    expect(whole).toMatchObject(E.right({ content: ids.map((id) => ({ id })) }));
+    for (const streamed of [[called(...calls)], calls.map((call) => called(call))])
+      expect(said(...streamed).calls.map(({ id }) => id)).toEqual(ids);
+  });
+
+  it('tell calls apart that all have the same index', () => {
+    const pieces = [piece(0, '', { id: 1 }, 'f'), piece(0, '{}'), piece(0, '{}', { id: 2 }, 'f')];
+    expect(said(...pieces.map((each) => called(each))).calls).toEqual([
+      { id: '1', name: 'f', args: '{}' },
+      { id: '2', name: 'f', args: '{}' },
+    ]);
+  });
+});
+
 describe('the ids of calls of an upstream that begins with the same ids in each answer', () => {
   it('are different from those that the conversation has, streamed and whole', () => {
     const later = { ...about, calls: { ids: ['f:0'], toolNames: new Map() } };
