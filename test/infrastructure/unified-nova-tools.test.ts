@@ -1,6 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { maxJsonDepth } from '../../domain/shared/limits.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { asNovaTool } from '../../infrastructure/providers/cloud-b/unified-schema.ts';
+import { steepGrowth, times } from '../support/growth/growth.ts';
 import { sent, tool } from './unified-sending.ts';
 
 const model = 'us.amazon.nova-pro-v1:0';
@@ -12,6 +14,28 @@ const spec = (parameters: JsonObject, more: JsonObject = {}, on = model): unknow
 };
 
 const properties = { a: { type: 'string', description: 'b', additionalProperties: false } };
+
+const head: JsonObject = { properties: { a: { $ref: '#/$defs/d0' } } };
+
+const heads = (count: number): JsonObject => ({
+  properties: Object.fromEntries(times(count, (index) => [`p${index}`, { $ref: '#/$defs/d0' }])),
+});
+
+/** So many definitions, each with the properties that refer to the next one. */
+const definitions = (count: number, make: (next: JsonObject) => JsonObject): JsonObject =>
+  Object.fromEntries(
+    times(count, (index) => [`d${index}`, { properties: make({ $ref: `#/$defs/d${index + 1}` }) }]),
+  );
+
+/** A schema that holds so many others, each inside the one before and referred to beside its place. */
+function nested(levels: number): JsonObject {
+  let schema: JsonObject = { enum: times(15_000, (index) => index) };
+  for (let level = levels; level > 0; level -= 1) {
+    const below = `#/$defs/d0${'/properties/b'.repeat(level)}`;
+    schema = { properties: { a: { $ref: below }, b: schema } };
+  }
+  return schema;
+}
 
 describe('tools of Nova models', () => {
   it('have only a type, properties and required fields at the top level of the schema', () => {
@@ -97,26 +121,28 @@ describe('tools of Nova models', () => {
   });
 
   it('have a schema of bounded depth where references lead to each other without end', () => {
-    const $defs = Object.fromEntries(
-      Array.from({ length: 8000 }, (_, index) => [
-        `d${index}`,
-        { properties: { a: { $ref: `#/$defs/d${index + 1}` } } },
-      ]),
-    );
-    const written = JSON.stringify(spec({ $defs, properties: { a: { $ref: '#/$defs/d0' } } }));
+    const $defs = definitions(8000, (next) => ({ a: next }));
+    const written = JSON.stringify(spec({ $defs, ...head }));
     expect(written).not.toContain('$ref');
     expect(written.split('properties').length).toBeLessThan(maxJsonDepth);
   });
 
-  it('have a bounded schema where references multiply', () => {
-    const $defs = Object.fromEntries(
-      Array.from({ length: 40 }, (_, index) => {
-        const next = { $ref: `#/$defs/d${index + 1}` };
-        return [`d${index}`, { properties: { a: next, b: next } }];
-      }),
-    );
-    const written = JSON.stringify(spec({ $defs, properties: { a: { $ref: '#/$defs/d0' } } }));
+  it.each([
+    ['multiply', () => ({ $defs: definitions(40, (next) => ({ a: next, b: next })), ...head })],
+    ['repeat a long text', () => ({ $defs: { d0: { title: 'x'.repeat(100_000) } }, ...heads(1000) })],
+    ['repeat a long list', () => ({ $defs: { d0: { enum: times(15_000, String) } }, ...heads(1000) })],
+    ['are part of what others refer to', () => ({ ...head, $defs: { d0: nested(100) } })],
+  ])('have a bounded schema where references %s', (_, make) => {
+    const written = JSON.stringify(spec(make()));
     expect(written).not.toContain('$ref');
-    expect(written.length).toBeLessThan(200_000);
+    expect(written.length).toBeLessThan(400_000);
+  });
+
+  it('take time for what references refer to only as far as it is copied', () => {
+    const steep = steepGrowth((count) => {
+      const parameters = { $defs: { d0: { a: { $ref: `#${'/a'.repeat(count)}` } } }, ...heads(count) };
+      return () => void asNovaTool({ schema: parameters, description: '' });
+    });
+    expect(steep).toBeUndefined();
   });
 });

@@ -34,10 +34,10 @@ const taken: ReadonlySet<string> = new Set(['type', 'properties', 'required']);
 const unneeded = ['$schema', '$id', '$comment', 'title', 'description', 'additionalProperties'];
 
 /**
- * The values that may be copied for references in one schema before no more are replaced. Schemas of real tools need
- * some hundred, and references that multiply could need any number.
+ * The characters that may be copied for references in one schema before no more are replaced. Schemas of real tools
+ * need some thousand, and references that multiply, or that repeat a long text, could need any number (rule 17.321).
  */
-const maxInlinedValues = 20_000;
+const maxInlinedChars = 256 * 1024;
 
 /** Where a value stands in the schema that is written: the references that it is within, and how deep it is. */
 interface Position {
@@ -48,30 +48,49 @@ interface Position {
 const top: Position = { within: [], depth: 0 };
 
 /**
- * Replaces the references in one schema. A reference into itself, or beyond the limits of values and of depth, says
+ * Replaces the references in one schema. A reference into itself, or beyond the limits of characters and of depth, says
  * nothing any more.
  */
 class Inlining {
   private readonly root: JsonObject;
-  private copied = 0;
+  private readonly charsOf = new Map<JsonObject, number>();
+  private left = maxInlinedChars;
 
   constructor(root: JsonObject) {
     this.root = root;
+    this.measure(root);
+  }
+
+  /** About how long a value is as JSON. Lengths of objects are kept, so that each value is measured once. */
+  private measure(value: Json | undefined): number {
+    if (!isObject(value) && !isArray(value)) return JSON.stringify(value ?? null).length;
+    const chars = Object.entries(value).reduce(
+      (sum, [key, each]) => sum + key.length + this.measure(each),
+      2,
+    );
+    if (isObject(value)) this.charsOf.set(value, chars);
+    return chars;
   }
 
   inlined(value: Json | undefined, { within, depth }: Position): Json | undefined {
-    if (within.length > 0) this.copied += 1;
     const below = { within, depth: depth + 1 };
     if (isArray(value)) return value.map((each) => this.inlined(each, below) ?? null);
     if (!isObject(value)) return value;
     const { $ref: reference } = value;
     if (!isString(reference)) return this.members(value, below);
     const own = this.members(without(value, '$ref'), below);
-    const isOver = this.copied >= maxInlinedValues || depth >= maxJsonDepth;
-    const target = isOver || within.includes(reference) ? undefined : targetOf(this.root, reference);
+    const isOver = depth >= maxJsonDepth || within.includes(reference);
+    const target = isOver ? undefined : this.taken(targetOf(this.root, reference));
     if (target === undefined) return own;
     const inTarget = { within: [...within, reference], depth: depth + 1 };
     return { ...(this.inlined(target, inTarget) as JsonObject), ...own };
+  }
+
+  private taken(target: JsonObject | undefined): JsonObject | undefined {
+    const chars = target === undefined ? 0 : (this.charsOf.get(target) ?? 0);
+    if (chars > this.left) return undefined;
+    this.left -= chars;
+    return target;
   }
 
   private members(object: JsonObject, below: Position): JsonObject {
