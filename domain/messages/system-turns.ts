@@ -58,7 +58,7 @@ function remindersInPlace(messages: readonly Json[]): readonly Json[] {
   const waiting: Json[] = [];
   let isHeld = false;
   for (const message of messages) {
-    if (isSystem(message)) waiting.push(...textBlocks(message['content']).map(reminder));
+    if (isSystem(message)) for (const block of textBlocks(message['content'])) waiting.push(reminder(block));
     else {
       placed.push(message);
       isHeld = isCall(message);

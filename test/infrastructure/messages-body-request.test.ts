@@ -107,6 +107,12 @@ describe('messages', () => {
     });
   });
 
+  it('system text may have 200,000 parts', () => {
+    const content = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
+    const { system } = sent({ ...minimal, messages: [{ role: 'system', content }, user] });
+    expect(system).toBeDefined();
+  });
+
   it('calls and results become blocks; consecutive results are one user turn, before the text of the user', () => {
     const call = (id: string, name: string, text: string) => ({
       id,

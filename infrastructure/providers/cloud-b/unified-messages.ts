@@ -79,7 +79,7 @@ export function conversation(
     if (E.isLeft(read)) return read;
     const { role, blocks } = read.right;
     if (role !== 'system') addBlocks(turns, role, blocks);
-    else if (turns.length === 0 || !writing.reminders) system.push(...blocks);
+    else if (turns.length === 0 || !writing.reminders) for (const block of blocks) system.push(block);
     else addBlocks(turns, 'user', blocks.map(asReminder));
     const images = assistantImages(message, `messages[${index}]`, names);
     if (E.isLeft(images)) return images;

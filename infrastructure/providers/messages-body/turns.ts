@@ -58,7 +58,7 @@ export function conversationOf(body: JsonObject, rules: TurnRules): Either<Gatew
     if (message['role'] === 'system' || message['role'] === 'developer') {
       const blocks = systemBlocks(message['content'], `${path}.content`);
       if (E.isLeft(blocks)) return blocks;
-      system.push(...withMarkOnLastBlock(blocks.right, message));
+      for (const block of withMarkOnLastBlock(blocks.right, message)) system.push(block);
     } else {
       const turn = turnOf(message, path, rules);
       if (E.isLeft(turn)) return turn;

@@ -109,6 +109,13 @@ describe('system messages for a model that takes a system prompt at the front on
     ]);
   });
 
+  it('may have 200,000 texts', () => {
+    const content = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
+    expect(withSystemReminders({ messages: [user, { role: 'system', content }] })).toMatchObject({
+      messages: [user, { content: { length: 200_000 } }],
+    });
+  });
+
   it('before the first turn join the prompt', () => {
     expect(withSystemReminders({ messages: [says('One.'), says('Two.')] })).toEqual({
       system: [
