@@ -55,8 +55,7 @@ export class ObjectText {
 /** A value may follow these in an object. */
 const valueFollows: ReadonlySet<string | undefined> = new Set([':', '[', ',']);
 
-const sameInput = (one: string, other: string): boolean =>
-  JSON.stringify(inputOf(one)) === JSON.stringify(inputOf(other));
+const writtenInput = (text: string): string => JSON.stringify(inputOf(text));
 
 /** Arguments up to this length are remembered to recognise a repetition; files that calls write are longer. */
 const maxRememberedChars = 64 * 1024;
@@ -80,6 +79,8 @@ export class StreamedCall {
   arguments = new ObjectText();
   /** All arguments so far; `undefined` when they are too long to remember. */
   private whole: string | undefined = '';
+  /** The input of a complete call, once it was compared: each repetition is read alone. */
+  private input: string | undefined;
   /** The upstream sends all arguments so far in each piece. */
   private isCumulative = false;
 
@@ -131,6 +132,7 @@ export class StreamedCall {
   argueAgain(): void {
     this.arguments = new ObjectText();
     this.whole = '';
+    this.input = undefined;
   }
 
   /** Some upstreams send a call in pieces, and then all its arguments once more, at times written differently. */
@@ -141,7 +143,10 @@ export class StreamedCall {
 
   private isWhole(text: string): boolean {
     const { whole } = this;
-    return text === whole || (whole !== undefined && !isEmptyArguments(text) && sameInput(text, whole));
+    if (text === whole) return true;
+    if (whole === undefined || isEmptyArguments(text)) return false;
+    this.input ??= writtenInput(whole);
+    return writtenInput(text) === this.input;
   }
 }
 

@@ -43,6 +43,13 @@ const chatStreams: readonly StreamShape[] = chatFamilies.flatMap((family) =>
       ],
     },
     {
+      of: 'arguments with blanks that come again and again',
+      pieces: (count: number) =>
+        [`{"a":1${' '.repeat(count)}}`, ...times(count, () => '{"a":1}')].map((text) =>
+          delta({ tool_calls: [{ ...call(0), function: { name: 'f', arguments: text } }] }),
+        ),
+    },
+    {
       of: 'tool calls',
       pieces: (count: number) => times(count, (index) => delta({ tool_calls: [call(index)] })),
     },
