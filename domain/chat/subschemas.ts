@@ -1,4 +1,4 @@
-import { isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { isArray, isObject, type Json, type JsonObject, membersOf, objectsOf } from '../shared/json.ts';
 
 const schemasByName: ReadonlySet<string> = new Set(['properties', '$defs', 'definitions']);
 const schemas: ReadonlySet<string> = new Set([
@@ -24,3 +24,11 @@ export const withSubschemas = (
   };
   return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, within(key, value)]));
 };
+
+/** The schemas that a JSON schema directly consists of. */
+export const subschemasOf = (schema: JsonObject): readonly JsonObject[] =>
+  Object.entries(schema).flatMap(([key, value]) => {
+    if (schemasByName.has(key)) return Object.values(membersOf(value)).filter(isObject);
+    if (!schemas.has(key)) return [];
+    return isObject(value) ? [value] : objectsOf(value);
+  });

@@ -1,12 +1,5 @@
-import {
-  isAbsent,
-  isArray,
-  isObject,
-  type Json,
-  type JsonObject,
-  membersOf,
-  objectsOf,
-} from '../shared/json.ts';
+import { subschemasOf } from '../chat/subschemas.ts';
+import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 
 /**
  * Whether the chat API takes a schema with `strict`: every object in it is closed to other properties, and requires all
@@ -17,7 +10,7 @@ export const fitsStrict = (schema: JsonObject): boolean =>
   (!isOfObject(schema) || isComplete(schema)) &&
   isAbsent(schema['allOf']) &&
   schema['format'] !== 'uri' &&
-  within(schema).every(fitsStrict);
+  subschemasOf(schema).every(fitsStrict);
 
 const isOfObject = ({ type, properties }: JsonObject): boolean =>
   isObject(properties) || (isArray(type) ? type : [type]).includes('object');
@@ -28,9 +21,3 @@ function isComplete({ properties, additionalProperties, required }: JsonObject):
     additionalProperties === false && Object.keys(membersOf(properties)).every((name) => names.has(name))
   );
 }
-
-/** The schemas that a schema consists of. */
-const within = ({ properties, $defs, definitions, items, anyOf, oneOf }: JsonObject) => [
-  ...[properties, $defs, definitions].flatMap((named) => Object.values(membersOf(named)).filter(isObject)),
-  ...[items, anyOf, oneOf].flatMap((schemas) => (isObject(schemas) ? [schemas] : objectsOf(schemas))),
-];

@@ -52,6 +52,7 @@ describe('the schema of a messages call', () => {
     ['a combination of schemas', closed({ a: { allOf: [text] } })],
     ['one of these in a property', closed({ a: optional })],
     ['one of these in an item', closed({ a: { type: 'array', items: open } })],
+    ['one of these in one item', closed({ a: { type: 'array', prefixItems: [text, open] } })],
     ['one of these in an alternative', closed({ a: { anyOf: [{ type: 'null' }, optional] } })],
     ['one of these in a definition', closed({ a: { $ref: '#/$defs/A' } }, ['a'], { $defs: { A: open } })],
   ])('with %s is not strict in chat, which rejects it, but is on providers that take it', (_, schema) => {
