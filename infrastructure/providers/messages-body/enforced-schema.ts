@@ -6,8 +6,10 @@ import {
   type Json,
   type JsonObject,
   numberOf,
+  without,
 } from '../../../domain/shared/json.ts';
 import { withSubschemas } from '../../../domain/chat/subschemas.ts';
+import { describedBy } from './flat-tool.ts';
 
 /**
  * The schema of an answer or of a `strict` tool, which the upstream enforces. It rejects limits that it cannot enforce,
@@ -17,13 +19,11 @@ import { withSubschemas } from '../../../domain/chat/subschemas.ts';
  */
 export function enforcedSchema(given: JsonObject): JsonObject {
   const schema = withSubschemas(withoutOneOf(given), enforcedSchema);
-  const members = Object.entries(schema);
-  const limits = members.filter(([key, value]) => isUnenforced(key, value));
-  const kept = members.filter(([key, value]) => !isUnenforced(key, value));
+  const limits = Object.entries(schema).filter(([key, value]) => isUnenforced(key, value));
   return {
-    ...Object.fromEntries(kept),
+    ...without(schema, ...limits.map(([key]) => key)),
     ...closed(schema),
-    ...described(schema, limits),
+    ...(limits.length > 0 && { description: describedBy(textOf(schema), Object.fromEntries(limits)) }),
   };
 }
 
@@ -32,8 +32,6 @@ function withoutOneOf(schema: JsonObject): JsonObject {
   const { oneOf, anyOf, ...rest } = schema;
   return isArray(oneOf) && isAbsent(anyOf) ? { ...rest, anyOf: oneOf } : schema;
 }
-
-type Member = readonly [key: string, value: Json | undefined];
 
 const unenforced: ReadonlySet<string> = new Set([
   'minimum',
@@ -73,8 +71,4 @@ const isUnenforced = (key: string, value: Json | undefined): boolean =>
 const closed = ({ properties, additionalProperties }: JsonObject): JsonObject =>
   isObject(properties) && isAbsent(additionalProperties) ? { additionalProperties: false } : {};
 
-function described({ description }: JsonObject, limits: readonly Member[]): JsonObject {
-  if (limits.length === 0) return {};
-  const told = `{${limits.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}}`;
-  return { description: isString(description) && description !== '' ? `${description}\n\n${told}` : told };
-}
+const textOf = ({ description }: JsonObject): string => (isString(description) ? description : '');

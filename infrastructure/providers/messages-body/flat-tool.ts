@@ -1,3 +1,4 @@
+import { paragraphs } from '../../../domain/messages/blocks.ts';
 import { type JsonObject, only, without } from '../../../domain/shared/json.ts';
 
 /** What describes a tool to a model. The description may be empty. */
@@ -16,8 +17,8 @@ export function asFlatTool(tool: ToolDescription): ToolDescription {
   return { schema: without(tool.schema, ...combining), description: describedBy(tool.description, combined) };
 }
 
-/** A description that tells what the arguments must comply with and the schema cannot say. */
+/** A description that tells, in addition, what the value must comply with and its schema cannot say. */
 export function describedBy(description: string, limits: JsonObject): string {
   const told = Object.entries(limits).map(([key, value]) => `${key}: ${JSON.stringify(value)}`);
-  return told.length === 0 ? description : `${description}\n\n{${told.join(', ')}}`.trimStart();
+  return paragraphs([description, told.length === 0 ? '' : `{${told.join(', ')}}`]);
 }
