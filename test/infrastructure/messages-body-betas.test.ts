@@ -54,7 +54,8 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     const needed = rules.platform === 'a' ? ['web-search-2025-03-05'] : [];
     expect(betasOf({ tools }, rules, [])).toEqual(needed);
     expect(betasOf({ tools }, rules, needed)).toEqual(needed);
-    expect(betasOf({ tools: [{ name: 'web_search', input_schema: {} }] }, rules, [])).toEqual([]);
+    const own = [{ name: 'web_search', input_schema: {} }];
+    expect(betasOf({ tools: own }, rules, ['web-search-2025-03-05'])).toEqual([]);
   });
 
   it('that of changes of tools is sent to platform B with such a change, and not without', () => {

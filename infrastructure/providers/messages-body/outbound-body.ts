@@ -39,12 +39,11 @@ export function outboundBody(
   if (E.isLeft(own)) return own;
   const reasoned = withReasoning(body, route, rules.platform);
   if (E.isLeft(reasoned)) return reasoned;
-  const allowed = betas
-    .flatMap((beta) => rules.betas.allowed.get(beta) ?? [])
-    .filter((beta) => !isIdleBeta(beta, body));
-  const asked = [
-    ...new Set([...own.right, ...allowed, ...rules.betas.needed(body), ...reasoned.right.betas]),
-  ];
+  const { allowed, required } = rules.betas;
+  const needed = [...betas.flatMap((beta) => allowed.get(beta) ?? []), ...required].filter(
+    (beta) => !isIdleBeta(beta, body),
+  );
+  const asked = [...new Set([...own.right, ...needed, ...reasoned.right.betas])];
   const { notes } = reasoned.right;
   const written: JsonObject = {
     ...reasoned.right.body,

@@ -33,13 +33,13 @@ export interface BodyRules {
   /** Whether the upstream takes `inference_geo`, the region in which a model must run. */
   readonly knowsRegions: boolean;
   /**
-   * Where `anthropic-beta` values are sent, which of the caller's are allowed, each with its name upstream, and which a
-   * body needs here although Anthropic's own API does not require it.
+   * Where `anthropic-beta` values are sent, which of the caller's are allowed, each with its name upstream, and which
+   * are required here, by bodies that need them, although Anthropic's own API requires none.
    */
   readonly betas: {
     readonly in: 'body' | 'header';
     readonly allowed: ReadonlyMap<string, string>;
-    readonly needed: (body: JsonObject) => readonly string[];
+    readonly required: readonly string[];
   };
 }
 
@@ -48,10 +48,6 @@ export const toolSearch = 'tool-search-tool-2025-10-19';
 
 /** The beta of web search, which platform A requires for it. */
 export const webSearch = 'web-search-2025-03-05';
-
-/** https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/web-search */
-const forWebSearch = ({ tools }: JsonObject): readonly string[] =>
-  objectsOf(tools).some(({ type }) => isString(type) && type.startsWith('web_search_')) ? [webSearch] : [];
 
 /** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
@@ -84,6 +80,11 @@ const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
           deferred === true || (isString(type) && type.startsWith('tool_search_tool')),
       ),
   ],
+  // https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/web-search
+  [
+    webSearch,
+    ({ tools }) => objectsOf(tools).some(({ type }) => isString(type) && type.startsWith('web_search_')),
+  ],
   [effortPerMessage, hasEffortBetweenTurns],
   [perTurnControl, hasEffortBetweenTurns],
   ['mid-conversation-tool-changes-2026-07-01', hasToolChange],
@@ -101,8 +102,8 @@ const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
 ]);
 
 /**
- * Whether a body can do without a beta of the caller's. Claude Code asks every model for some, also where it needs
- * none of them, and platforms reject a beta that the model does not have.
+ * Whether a body can do without a beta. Claude Code asks every model for some, also where it needs none of them, and
+ * platforms reject a beta that the model does not have.
  */
 export const isIdleBeta = (beta: string, body: JsonObject): boolean => needs.get(beta)?.(body) === false;
 
@@ -192,7 +193,7 @@ export const rawPredictRules: BodyRules = {
   dropped: unsentIn('raw_predict', 'messages'),
   droppedOfTools: unsentOfTools('raw_predict'),
   knowsRegions: false,
-  betas: { in: 'body', allowed: platformABetas, needed: forWebSearch },
+  betas: { in: 'body', allowed: platformABetas, required: [webSearch] },
 };
 
 /** Platform B, invoke: no streaming; penalties, `n`, `seed`, `parallel_tool_calls`, `response_format` rejected. */
@@ -209,7 +210,7 @@ export const invokeRules: BodyRules = {
   dropped: unsentIn('invoke', 'messages'),
   droppedOfTools: unsentOfTools('invoke'),
   knowsRegions: false,
-  betas: { in: 'body', allowed: invokeBetas, needed: () => [] },
+  betas: { in: 'body', allowed: invokeBetas, required: [] },
 };
 
 /** Platform B, `endpointb_messages`: the messages API itself; the body names the model. */
@@ -226,5 +227,5 @@ export const endpointbRules: BodyRules = {
   dropped: unsentIn('endpointb_messages', 'messages'),
   droppedOfTools: unsentOfTools('endpointb_messages'),
   knowsRegions: true,
-  betas: { in: 'header', allowed: endpointbBetas, needed: () => [] },
+  betas: { in: 'header', allowed: endpointbBetas, required: [] },
 };
