@@ -11,7 +11,7 @@ import {
 } from '../shared/json.ts';
 import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { calleeOf, firstChoice } from './chat-answer.ts';
+import { calleeOf, firstChoicePieces } from './chat-answer.ts';
 
 /** Whether a field may have this value. */
 type Shape = (value: Json | undefined) => boolean;
@@ -64,4 +64,4 @@ const aMessage = orEmpty(
  * piece, and the rest would look like the whole answer. `member` is the member of the choice that is read.
  */
 export const isMalformedChat = ({ choices }: JsonObject, member: 'message' | 'delta'): boolean =>
-  !itemsOf(isObject)(choices) || !firstChoice(choices).every((choice) => aMessage(choice[member]));
+  !itemsOf(isObject)(choices) || !firstChoicePieces(choices).every((choice) => aMessage(choice[member]));

@@ -34,7 +34,7 @@ export const callersToolName = ({ calls }: MessageNames, name: string): string =
  * The pieces of the one choice that is translated: those with index 0, and a choice without an index counts as 0. Some
  * upstreams put the text of one answer in one of them, and its calls in another (rule 35.44).
  */
-export const firstChoice = (choices: Json | undefined): readonly JsonObject[] =>
+export const firstChoicePieces = (choices: Json | undefined): readonly JsonObject[] =>
   objectsOf(choices).filter(({ index }) => (numberOf(index) ?? 0) === 0);
 
 /**

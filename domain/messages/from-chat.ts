@@ -11,7 +11,7 @@ import {
   callersToolName,
   type CallPiece,
   callsOf,
-  firstChoice,
+  firstChoicePieces,
   inputOf,
   legacyCallOf,
   messageOf,
@@ -35,7 +35,7 @@ export function fromChatCompletion(
   about: MessageNames,
 ): Either<UpstreamFault, JsonObject> {
   if (isMalformedChat(completion, 'message')) return protocolFault('The upstream sent a malformed answer.');
-  const answer = firstChoice(completion['choices']);
+  const answer = firstChoicePieces(completion['choices']);
   const messages = answer.flatMap(({ message }) => (isObject(message) ? [message] : []));
   const refusal = messages.map(refusalOf).join('');
   const calls = toolUses(messages, about);

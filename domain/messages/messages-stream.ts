@@ -11,7 +11,7 @@ import {
   type MessageNames,
   type CallPiece,
   callsOf,
-  firstChoice,
+  firstChoicePieces,
   legacyCallOf,
   messageOf,
   reasoningOf,
@@ -122,7 +122,7 @@ class Translation {
     this.usage = streamedUsage(this.usage, chunk);
     this.preservedStopReason = preservedStopReason(chunk) ?? this.preservedStopReason;
     const member = this.memberOf(chunk);
-    for (const { [member]: delta, finish_reason } of firstChoice(chunk['choices'])) {
+    for (const { [member]: delta, finish_reason } of firstChoicePieces(chunk['choices'])) {
       this.hasChoice = true;
       if (isObject(delta)) this.readDelta(delta);
       if (isString(finish_reason) && finish_reason !== '') this.finish = finish_reason;
@@ -131,7 +131,7 @@ class Translation {
 
   /** Some upstreams stream the whole message in one chunk. After deltas such a message only repeats them. */
   private memberOf({ choices }: JsonObject): 'delta' | 'message' {
-    return this.writer.isEmpty() && firstChoice(choices).every(({ delta }) => isAbsent(delta))
+    return this.writer.isEmpty() && firstChoicePieces(choices).every(({ delta }) => isAbsent(delta))
       ? 'message'
       : 'delta';
   }
