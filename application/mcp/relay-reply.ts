@@ -141,27 +141,22 @@ function shownMessage(
   const { message, valueCount } = read.right;
   const isResponse =
     message.kind === 'response' && (message.id === undefined || isSameId(message.id, call.id));
-  if (!isResponse && isWithheld(terms, call, server, message)) return E.right({ text: '', isResponse });
+  if (terms.union !== undefined && !isResponse) {
+    if (message.kind === 'request' && message.id !== undefined)
+      terms.union.refuseRequest(server, message.id, message.method);
+    if (isWithheld(call, message)) return E.right({ text: '', isResponse });
+  }
   const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
   if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
 }
 
-/** Whether a message that does not answer the call is kept from the caller, because it came from a server of the union. */
-function isWithheld(
-  { union }: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  message: ServerMessage,
-): boolean {
-  if (union === undefined) return false;
-  if (message.kind === 'request') {
-    if (message.id !== undefined) union.refuseRequest(server, message.id, message.method);
-    return true;
-  }
-  // Clients match answers and progress by id alone, so those of another call could be taken for another server's.
-  return message.kind === 'response' || !isOwnProgress(call, message.progressToken);
-}
+/**
+ * Whether a message of a server of the union, which does not answer the call, is kept from the caller. Clients match
+ * answers and progress by id alone, so those of another call could be taken for another server's.
+ */
+const isWithheld = (call: McpCall, message: ServerMessage): boolean =>
+  message.kind !== 'notification' || !isOwnProgress(call, message.progressToken);
 
 function isOwnProgress({ message }: McpCall, token: Json | undefined): boolean {
   if (token === undefined) return true;
