@@ -51,6 +51,7 @@ describe('the ids of calls of an upstream that begins with the same ids in each 
 describe('arguments that an upstream sends again', () => {
   it.each<[string, readonly string[], string]>([
     ['all so far in each piece', ['{', '{"a"', '{"a":{"b"', '{"a":{"b":1', '{"a":{"b":1}}'], '{"a":{"b":1}}'],
+    ['all so far in each piece, also where a value begins', ['{"a"', '{"a":', '{"a":1}'], '{"a":1}'],
     ['all so far in each piece, some of which add nothing', ['{"a', '{"a', '{"a":1}', '{"a":1}'], '{"a":1}'],
     ['the whole once more, with other white space', ['{"a":', ' 1}', '{"a":1}'], '{"a": 1}'],
     ['the whole once more, encoded as a text', ['{"a":', '1}', '"{\\"a\\":1}"'], '{"a":1}'],
