@@ -10,13 +10,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
 import { titleOf } from './tool-titles.ts';
 import { listAll } from './server-lists.ts';
-import {
-  beginSession,
-  newestRevision,
-  noneYet,
-  notifyServer,
-  type UnionServersPorts,
-} from './union-servers.ts';
+import { beginSession, endSession, newestRevision, type UnionServersPorts } from './union-servers.ts';
 
 export interface InspectPorts extends UnionServersPorts {
   readonly clock: Clock;
@@ -67,14 +61,13 @@ export const inspectServer =
       memory: roomOf(maxInspectedBytes),
     };
     const took = (): number => Math.max(0, clock.now() - startedAt);
-    const begun = await beginSession(ports, { ...serverCall, session: noneYet, method: '' }, newestRevision);
+    const begun = await beginSession(ports, serverCall, newestRevision);
     if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
     const { session } = begun.right;
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...serverCall, session, method: 'tools/list' });
     const latencyMs = took();
-    if (session.id !== undefined)
-      await notifyServer(ports, { ...serverCall, session, method: '', params: {} }, 'end');
+    await endSession(ports, { ...serverCall, session });
     return {
       error: E.isLeft(listed) ? listed.left : undefined,
       latencyMs,

@@ -24,6 +24,7 @@ import {
 import { listedMembers, type ListMethod } from './server-lists.ts';
 import {
   beginSession,
+  endSession,
   exchangeOf,
   newestRevision,
   noneYet,
@@ -81,9 +82,7 @@ export function serveUnion(ports: ServeUnionPorts): McpService {
     if (E.isLeft(session)) return call.failed(session.left);
     call.sent();
     const serverCalls = serverCallsOf(ports, call, session.right, '');
-    await Promise.all(
-      serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params: {} }, 'end')),
-    );
+    await Promise.all(serverCalls.map((serverCall) => endSession(ports, serverCall)));
     call.answered(undefined, undefined, 0);
     return { kind: 'empty', status: 200 };
   };
@@ -159,9 +158,7 @@ async function passedOn(
   const serverCalls = serverCallsOf(ports, call, session, method).filter(
     (serverCall) => serverCall.session.id !== undefined,
   );
-  await Promise.all(
-    serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params }, 'notify')),
-  );
+  await Promise.all(serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params })));
 }
 
 async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {

@@ -6,10 +6,9 @@ import type { AnswerMemory } from '../ports/mcp-upstreams.ts';
 import {
   beginSession,
   callServer,
+  endSession,
   newestRevision,
-  noneYet,
   noResult,
-  notifyServer,
   type ServerCall,
   type UnionServersPorts,
   unionWaitMs,
@@ -53,15 +52,11 @@ export async function listAll(
   const listed = await listIn(ports, serverCall);
   if (E.isRight(listed) || listed.left !== sessionEnded) return listed;
   const { revision = newestRevision } = serverCall.session;
-  const begun = await beginSession(
-    ports,
-    { ...serverCall, session: noneYet, method: 'initialize' },
-    revision,
-  );
+  const begun = await beginSession(ports, serverCall, revision);
   if (E.isLeft(begun)) return begun;
   const again = { ...serverCall, session: begun.right.session };
   const anew = await listIn(ports, again);
-  if (again.session.id !== undefined) await notifyServer(ports, { ...again, params: {} }, 'end');
+  await endSession(ports, again);
   return anew;
 }
 

@@ -60,23 +60,20 @@ export const noResult = (method: string, status: number): McpError => ({
   message: `The server has no result for \`${method}\` (status ${status}).`,
 });
 
-/** Sends a notification, or the end of a session; the server's answer does not matter. */
-export async function notifyServer(
+/** Sends a notification; the server's answer does not matter. */
+export async function notifyServer({ upstreams }: UnionServersPorts, serverCall: ServerCall): Promise<void> {
+  const { server, method, params } = serverCall;
+  const text = JSON.stringify({ jsonrpc: '2.0', method, params });
+  await upstreams.send(server, { ...exchangeOf(serverCall), method: 'POST', text });
+}
+
+/** Ends the server's session if it has one; its answer does not matter. */
+export async function endSession(
   { upstreams }: UnionServersPorts,
-  serverCall: ServerCall,
-  what: 'notify' | 'end',
+  serverCall: Omit<ServerCall, 'method' | 'params'>,
 ): Promise<void> {
-  const { method, params } = serverCall;
-  await upstreams.send(
-    serverCall.server,
-    what === 'end'
-      ? { ...exchangeOf(serverCall), method: 'DELETE', text: undefined }
-      : {
-          ...exchangeOf(serverCall),
-          method: 'POST',
-          text: JSON.stringify({ jsonrpc: '2.0', method, params }),
-        },
-  );
+  if (serverCall.session.id === undefined) return;
+  await upstreams.send(serverCall.server, { ...exchangeOf(serverCall), method: 'DELETE', text: undefined });
 }
 
 /** The timeout for one of several servers, because the caller waits for the slowest of them. */
@@ -176,13 +173,14 @@ interface Begun {
  */
 export async function beginSession(
   ports: UnionServersPorts,
-  serverCall: Omit<ServerCall, 'params'>,
+  serverCall: Omit<ServerCall, 'session' | 'method' | 'params'>,
   revision: string,
 ): Promise<Either<McpError, Begun>> {
   const until = ports.clock.now() + beginWaitMs;
   const params = { protocolVersion: revision, capabilities: {}, clientInfo: ownInfo };
   const begun = await callServer(ports, {
     ...serverCall,
+    session: noneYet,
     method: 'initialize',
     params,
     withinMs: beginWaitMs,
@@ -192,16 +190,12 @@ export async function beginSession(
   const { protocolVersion: settled, instructions } = membersOf(result);
   const isRevision = isString(settled) && settled.length <= maxRevisionChars;
   const session = { id, revision: isRevision ? settled : revision };
-  await notifyServer(
-    ports,
-    {
-      ...serverCall,
-      session,
-      method: 'notifications/initialized',
-      params: {},
-      withinMs: Math.max(1, until - ports.clock.now()),
-    },
-    'notify',
-  );
+  await notifyServer(ports, {
+    ...serverCall,
+    session,
+    method: 'notifications/initialized',
+    params: {},
+    withinMs: Math.max(1, until - ports.clock.now()),
+  });
   return E.right({ session, instructions: isString(instructions) ? instructions : '' });
 }

@@ -50,7 +50,7 @@ describe('a session of the gateway with a server', () => {
     };
     const ports = { upstreams, clock: { now: () => now, newId: () => '1' } };
     const memory = { hold: () => true, holdUnfinished: () => true };
-    await beginSession(ports, { ...about, server, session: noneYet, method: '', memory }, newestRevision);
+    await beginSession(ports, { ...about, server, memory }, newestRevision);
     expect(within).toEqual([8000, 5000]);
   });
 
