@@ -24,6 +24,13 @@ const maxPipelined = 32;
 /** A handshake is a few packets each way. A client that does not finish it holds a connection for nothing. */
 const handshakeMs = 10_000;
 
+/**
+ * TCP probes on a connection that is silent for a minute, as it is while a model prepares a whole answer: Azure's load
+ * balancers forget it after 4 minutes, AWS's and many firewalls after 6 (rule 33.241). A caller that answers no probe
+ * for two minutes is gone.
+ */
+const probes = { silentMs: 60_000, everyMs: 15_000, unanswered: 8 } as const;
+
 /** A certificate with its chain and its key, both PEM, and the oldest TLS version that is accepted. */
 export interface TlsIdentity {
   readonly cert: string;
@@ -82,6 +89,7 @@ export function listener(terms: ListenerTerms): Listener {
   // Without `dropMaxConnection` Node would hand them to another process of the cluster, which is as full, because
   // connections are dealt out in turn.
   Object.assign(server, { maxConnections, dropMaxConnection: true }).on('drop', full);
+  server.on('connection', probe);
   const cutHandshakes = server instanceof TlsServer ? watchHandshakes(server) : () => undefined;
   return {
     open: (alone) => opened(server, host, port, alone),
@@ -101,6 +109,14 @@ export function listener(terms: ListenerTerms): Listener {
     },
   };
 }
+
+/** The types of Node do not have all arguments yet. */
+type Probed = Socket & {
+  setKeepAlive(enable: boolean, silentMs: number, everyMs: number, unanswered: number): Socket;
+};
+
+const probe = (socket: Socket): void =>
+  void (socket as Probed).setKeepAlive(true, probes.silentMs, probes.everyMs, probes.unanswered);
 
 /**
  * `Expect: 100-continue`: the body is requested only when the gateway starts to read it, and not when the answer is a

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { Server } from 'node:http';
 import { connect, Server as NetServer } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -50,6 +51,36 @@ it('does not ask for the body of a request that it has already rejected', async 
   const awaiting = `${aRequest}content-length: 2\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n`;
   expect(await overOne(refuse, awaiting)).not.toContain('100 Continue');
 });
+
+/** The timer that Linux has for the connection with this local port, and in how many seconds it expires. */
+async function tcpTimer(port: number): Promise<{ readonly timer: string; readonly secs: number }> {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const established = new RegExp(
+    `^ *\\d+: [0-9A-F]+:${hex} [0-9A-F]+:[0-9A-F]+ 01 \\S+ (\\d\\d):([0-9A-F]+)`,
+    'm',
+  );
+  const [, timer = '', expires = ''] = established.exec(await readFile('/proc/net/tcp', 'utf8')) ?? [];
+  return { timer, secs: Number.parseInt(expires, 16) / 100 };
+}
+
+(process.platform === 'linux' ? it : it.skip)(
+  'probes connections that are silent for a minute, since load balancers forget them while a model thinks',
+  async () => {
+    const arrived = Promise.withResolvers<void>();
+    const door = aDoor(async () => arrived.resolve());
+    await door.open(true);
+    const port = Number(new URL(door.url()).port);
+    const socket = connect(port, '127.0.0.1');
+    socket.write(`${aRequest}content-length: 0\r\n\r\n`);
+    await arrived.promise;
+    const { timer, secs } = await tcpTimer(port);
+    expect(timer).toBe('02');
+    expect(secs).toBeGreaterThan(50);
+    expect(secs).toBeLessThanOrEqual(60);
+    socket.destroy();
+    await door.stop();
+  },
+);
 
 it('limits the time of headers, and not that of bodies', async () => {
   const listen = jest.spyOn(NetServer.prototype, 'listen');
