@@ -243,7 +243,8 @@ function notServed(
 const targetFault: GatewayError = invalidRequest('The request target is no path and no URL.');
 
 /** The requested path, or `undefined` when the target has none or cannot be parsed. */
-function pathOf(ctx: { readonly path: string | null }): string | undefined {
+function pathOf(ctx: { readonly url: string; readonly path: string | null }): string | undefined {
+  if (oddPath.test(ctx.url)) return undefined;
   try {
     return ctx.path ?? undefined;
   } catch {
@@ -251,6 +252,12 @@ function pathOf(ctx: { readonly path: string | null }): string | undefined {
     return undefined;
   }
 }
+
+/**
+ * In a target with a fragment, and in a URL, Node's URL parser reads a backslash as a slash: `/api\v1#` is `/api/v1`,
+ * past a proxy that guards `/api/`. No path may contain either character (rule 33.242).
+ */
+const oddPath = /^[^?]*[#\\]/;
 
 const hostFault: GatewayError = invalidRequest('A request has one `Host` header.', 'host');
 

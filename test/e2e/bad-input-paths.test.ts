@@ -80,6 +80,20 @@ describe('headers and paths', () => {
     },
   );
 
+  it.each([
+    '/v1\\chat\\completions#',
+    '/v1\\chat/completions?#',
+    'http://a/v1\\chat\\completions',
+    '/v1/chat/completions#x',
+  ])(
+    'a target is refused with 400 if a proxy and Node could read different paths in it: %s',
+    async (path) => {
+      const answer = await rawExchange(gateway().url, aRequest({ path }));
+      expect(answer.status).toBe(400);
+      expect(envelopeOf(answer)).toMatchObject({ message: 'The request target is no path and no URL.' });
+    },
+  );
+
   it('a target may be a URL (RFC 9112, 3.2.2)', async () => {
     const path = `${gateway().url}/v1/chat/completions`;
     expect((await rawExchange(gateway().url, aRequest({ path }))).status).toBe(200);
