@@ -25,6 +25,7 @@ const configOf = (owners: readonly string[]) => [
   { id: 'narrow', url: server.url, allowed_owners: owners },
 ];
 const more = {
+  server: { bind: '127.0.0.1:0', stream_keepalive_secs: 1 },
   users: ['a', 'b', 'c'].map((name) => ({ email: `${name}@example.com`, name })),
   api_keys: Object.entries(keys).map(([name, value]) => ({
     name,
@@ -102,20 +103,25 @@ async function sessionOf(at: TestGateway, name: keyof typeof keys, of: string): 
   return response.headers.get('mcp-session-id') ?? '';
 }
 
-/** Opens a server-to-client stream and waits until it is answered. */
-async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'): Promise<Listening> {
-  const leaving = new AbortController();
+/** Opens a server-to-client stream. */
+async function opened(at: TestGateway, name: keyof typeof keys, of: string, signal?: AbortSignal) {
   const session = await sessionOf(at, name, of);
-  const response = await begun(() =>
+  return begun(() =>
     fetch(`${at.url}/mcp/${of}`, {
       headers: {
         authorization: `Bearer ${keys[name]}`,
         accept: 'text/event-stream',
         'mcp-session-id': session,
       },
-      signal: leaving.signal,
+      ...(signal === undefined ? {} : { signal }),
     }),
   );
+}
+
+/** Opens such a stream to listen until it ends. */
+async function listen(at: TestGateway, name: keyof typeof keys, of = 'talking'): Promise<Listening> {
+  const leaving = new AbortController();
+  const response = await opened(at, name, of, leaving.signal);
   return { ended: textOf(response.body!), leave: () => leaving.abort() };
 }
 
@@ -146,6 +152,16 @@ async function takenMs(ends: readonly Listening[]): Promise<number> {
 }
 
 describe('a long-lived stream', () => {
+  it('has keep-alives that are no events: clients with httpx-sse fail at one without data', async () => {
+    const { body } = await opened(gateways[0]!, 'other', 'quiet');
+    let text = '';
+    for await (const piece of body!) {
+      text += Buffer.from(piece).toString();
+      if (/(?::\n+){2}$/.test(text)) break;
+    }
+    expect(text).toMatch(/\}\n\n:\n:\n$/);
+  });
+
   it('ends on every replica within 5 seconds after its key is revoked, and so does the upstream stream', async () => {
     const streams = await Promise.all([
       ...gateways.map((gateway) => listen(gateway, 'revoked')),

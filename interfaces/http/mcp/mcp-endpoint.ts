@@ -221,7 +221,8 @@ async function sendEvents(
   events: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
   const body = new StreamedBody(context, { ...eventHeaders, ...headers });
-  const alive = keepAlive.watch(() => body.keepAlive(':\n\n'));
+  // Without a blank line, which clients with httpx-sse take for an event after one with an id (rule 54.241).
+  const alive = keepAlive.watch(() => body.keepAlive(':\n'));
   try {
     for await (const event of events) {
       if (context.link.gone()) break;
