@@ -4,7 +4,7 @@ import type { JsonObject } from '../../domain/shared/json.ts';
 import { parseExact } from '../../domain/shared/json.ts';
 import { mediaTypeOf } from '../../infrastructure/providers/cloud-a/media-types.ts';
 import { generateContentRequest } from '../../infrastructure/providers/cloud-a/generate-content-request.ts';
-import { contents, hi, newer, refused, sent } from './generate-content-sending.ts';
+import { contents, hi, newer, older, refused, sent } from './generate-content-sending.ts';
 import { aUrlQuery } from '../support/arbitraries/text.ts';
 
 const userParts = (...content: readonly object[]) =>
@@ -45,6 +45,35 @@ describe('messages', () => {
       { role: 'user', parts: [{ text: 'a' }, { text: 'b' }] },
       { role: 'model', parts: [{ text: 'No.' }, { text: 'Never.' }] },
     ]);
+  });
+
+  it('system messages between the turns of a messages caller stay there as reminders, behind results', () => {
+    const messages = [
+      { role: 'system', content: 'S' },
+      { role: 'user', content: 'Look.' },
+      {
+        role: 'assistant',
+        tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '' } }],
+      },
+      { role: 'system', content: 'Be brief.' },
+      { role: 'tool', tool_call_id: '1', content: 'one' },
+    ];
+    const before = [
+      { role: 'user', parts: [{ text: 'Look.' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: { output: 'one' } } }] },
+    ];
+    const reminder = { text: '<system-reminder>\nBe brief.\n</system-reminder>' };
+    expect(generateContentRequest({ messages }, older, undefined, true)).toMatchObject({
+      right: {
+        systemInstruction: { parts: [{ text: 'S' }] },
+        contents: [...before, { role: 'user', parts: [reminder] }],
+      },
+    });
+    expect(sent({ messages })).toMatchObject({
+      systemInstruction: { parts: [{ text: 'S' }, { text: 'Be brief.' }] },
+      contents: before,
+    });
   });
 
   it('reasoning in an assistant message is dropped', () => {

@@ -21,7 +21,7 @@ const countedMembers: ReadonlySet<string> = new Set([
   'generationConfig',
 ]);
 
-/** Counts the tokens of the generate-content body to which a chat-completions body is translated. */
+/** Counts the tokens of the generate-content body to which a messages body is translated, by way of chat. */
 export const countGenerateContent = (
   { basePath, defaultHeaders }: PlatformAccess,
   { sanitise }: Pick<ProviderContext, 'sanitise'>,
@@ -30,7 +30,7 @@ export const countGenerateContent = (
     const model = publishedBy('google', call.route) ?? '';
     const buckets = readableBuckets(call.route.compatibility);
     return pipe(
-      generateContentRequest(parseExactObject(call.body), model, buckets),
+      generateContentRequest(parseExactObject(call.body), model, buckets, true),
       E.map((body) => ({
         path: `${basePath}/publishers/google/models/${pathSegment(model)}:countTokens`,
         headers: outboundHeaders(defaultHeaders, call),

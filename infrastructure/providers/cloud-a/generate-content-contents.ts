@@ -15,6 +15,7 @@ import {
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
+import { asReminder } from '../../../domain/messages/system-turns.ts';
 import { type Parts, partsOf, textParts } from './generate-content-parts.ts';
 import type { ReadableBuckets } from './readable-buckets.ts';
 import { signatureIn, signatureOfCall } from './generate-content-signatures.ts';
@@ -31,6 +32,8 @@ interface Reading {
   readonly turns: Turns;
   readonly system: JsonObject[];
   readonly buckets: ReadableBuckets;
+  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.92). */
+  readonly reminders: boolean;
 }
 
 type Step = Either<GatewayError, void>;
@@ -45,10 +48,11 @@ export function conversationOf(
   messages: Json | undefined,
   signature: string | undefined,
   buckets: ReadableBuckets,
+  reminders: boolean,
 ): Either<GatewayError, Conversation> {
   const turns = new Turns(signature);
   const system: JsonObject[] = [];
-  const reading: Reading = { turns, system, buckets };
+  const reading: Reading = { turns, system, buckets, reminders };
   for (const [index, message] of objectsOf(messages).entries()) {
     const step = addMessage(message, `messages[${index}]`, reading);
     if (E.isLeft(step)) return step;
@@ -59,7 +63,7 @@ export function conversationOf(
 }
 
 function addMessage(message: JsonObject, path: string, reading: Reading): Step {
-  const { turns, system, buckets } = reading;
+  const { turns, buckets } = reading;
   const { content } = message;
   const role = isString(message['role']) ? message['role'] : '';
   const at = `${path}.content`;
@@ -68,7 +72,7 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
     case 'developer':
       return pipe(
         systemText(content, at),
-        E.map((text) => void system.push(...textParts(text))),
+        E.map((text) => addSystem(textParts(text), reading)),
       );
     case 'user':
       return pipe(
@@ -82,6 +86,11 @@ function addMessage(message: JsonObject, path: string, reading: Reading): Step {
     default:
       return E.left(unavailableWord(role, `${path}.role`));
   }
+}
+
+function addSystem(parts: readonly JsonObject[], { turns, system, reminders }: Reading): void {
+  if (reminders && turns.hasBegun) turns.say('user', parts.map(asReminder));
+  else system.push(...parts);
 }
 
 function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {

@@ -16,16 +16,18 @@ import type { ReadableBuckets } from './readable-buckets.ts';
  * `parseExact`. `model` is the publisher's name of the model. Fields that generate-content cannot express are dropped
  * if the answer means the same without them (`unsentFields`, and every unknown field), and otherwise rejected by name.
  * Messages-only fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the
- * platform's own fields do. If the route has a list of `buckets`, media may only be in one of these.
+ * platform's own fields do. If the route has a list of `buckets`, media may only be in one of these. A
+ * body that was `translated` is that of a messages caller.
  */
 export function generateContentRequest(
   body: JsonObject,
   model: string,
   buckets?: ReadableBuckets,
+  translated = false,
 ): Either<GatewayError, JsonObject> {
   const foreign = foreignControl(body);
   if (foreign !== undefined) return E.left(foreign);
-  const turns = conversationOf(body['messages'], signatureFor(model), buckets);
+  const turns = conversationOf(body['messages'], signatureFor(model), buckets, translated);
   if (E.isLeft(turns)) return turns;
   const tools = toolMembers(body);
   if (E.isLeft(tools)) return tools;

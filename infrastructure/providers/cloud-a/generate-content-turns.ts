@@ -33,6 +33,10 @@ export class Turns {
     this.signature = signature;
   }
 
+  get hasBegun(): boolean {
+    return this.turns.length > 0;
+  }
+
   say(role: Turn['role'], parts: readonly JsonObject[]): void {
     for (const part of parts) this.turn(role).parts.push(part);
   }

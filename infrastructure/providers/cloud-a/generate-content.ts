@@ -31,7 +31,12 @@ export const generateContent = (
     const model = publishedBy('google', call.route) ?? '';
     const method = call.stream ? 'streamGenerateContent?alt=sse' : 'generateContent';
     return pipe(
-      generateContentRequest(parseExactObject(call.body), model, readableBuckets(call.route.compatibility)),
+      generateContentRequest(
+        parseExactObject(call.body),
+        model,
+        readableBuckets(call.route.compatibility),
+        call.translated,
+      ),
       E.map((body) => ({
         path: `${basePath}/publishers/google/models/${pathSegment(model)}:${method}`,
         headers: outboundHeaders(defaultHeaders, call),
