@@ -136,6 +136,21 @@ export function withoutMessagesType(error: GatewayError): GatewayError {
     : { ...error, upstream: { ...upstream, ...labelled(withoutType(upstream.labels)) } };
 }
 
+/**
+ * Whether an upstream refuses the gateway's credentials as such. 403 means that they are valid and allow too little,
+ * except where platform B says otherwise (rule 21.301).
+ */
+export const refusesCredentials = (fault: UpstreamFault): boolean =>
+  fault.kind === 'status' &&
+  (fault.status === 401 || (fault.status === 403 && invalidCredentials.has(fault.labels?.code)));
+
+/** https://docs.aws.amazon.com/bedrock/latest/APIReference/CommonErrors.html */
+const invalidCredentials: ReadonlySet<string | undefined> = new Set([
+  'ExpiredTokenException',
+  'InvalidClientTokenId',
+  'UnrecognizedClientException',
+]);
+
 /** A fault in a stream that had already begun. Its status is only for the logs. */
 export const streamFailure = (message: string, status = 502, labels?: UpstreamLabels): GatewayError =>
   failed(status, message, { labels });

@@ -11,12 +11,20 @@ import type {
 } from '../../application/ports/upstream.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { refusesCredentials } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { ConnectionPool } from './connection-pool.ts';
 import { Deadlines } from './deadlines.ts';
 import { Exchange, type ExchangeOptions, type Sender } from './exchange.ts';
 import { fanOut } from './fan-out.ts';
-import type { ConnectedProvider, Dialect, Endpoint, CalledUpstream, WrittenRequest } from './provider.ts';
+import type {
+  AuthenticatedRequest,
+  ConnectedProvider,
+  Dialect,
+  Endpoint,
+  CalledUpstream,
+  WrittenRequest,
+} from './provider.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
 
 /** A provider that is ready to be called. Its connections live until its configuration changes. */
@@ -177,9 +185,14 @@ function send(ready: ReadyProvider, endpoint: Endpoint, request: WrittenRequest,
 function dispatch(
   ready: ReadyProvider,
   endpoint: Endpoint,
-  request: WrittenRequest,
+  request: AuthenticatedRequest,
   exchange: Exchange,
 ): void {
+  const { refused } = request;
+  if (refused !== undefined)
+    void exchange.reply.then((reply) => {
+      if (E.isLeft(reply) && refusesCredentials(reply.left)) refused();
+    });
   const { pathname, search } = endpoint.baseUrl;
   const path = `${pathname.replace(/\/$/, '')}${request.path}${search}`;
   const options = { method: 'POST', path, headers: { ...request.headers }, body: request.body } as const;

@@ -57,13 +57,19 @@ export interface FanOutDialect {
   readonly decodeMany: (parts: readonly PartAnswer[], call: CallTerms) => Either<UpstreamFault, WholeAnswer>;
 }
 
+/** A request with credentials. */
+export interface AuthenticatedRequest extends WrittenRequest {
+  /** To be called when the upstream refuses the credentials. Absent where there can be no others. */
+  readonly refused?: () => void;
+}
+
 /**
  * Adds credentials to a finished request, and knows nothing of the domain. It may be asynchronous (a token exchange),
  * and may then fail to obtain credentials.
  */
 export type Authenticator = (
   request: WrittenRequest,
-) => WrittenRequest | Promise<Either<UpstreamFault, WrittenRequest>>;
+) => AuthenticatedRequest | Promise<Either<UpstreamFault, AuthenticatedRequest>>;
 
 /** Where requests are sent, and how the gateway authenticates there. */
 export interface Endpoint {

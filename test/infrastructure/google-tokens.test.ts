@@ -104,7 +104,10 @@ describe('access tokens', () => {
 
   it('bearer: the static token is used synchronously, without a request', async () => {
     const sent = googleAccessTokens({ mode: 'bearer', token: 'static' }, context)(request);
-    expect(sent).toEqual({ ...request, headers: { ...request.headers, authorization: 'Bearer static' } });
+    expect(sent).toMatchObject({
+      ...request,
+      headers: { ...request.headers, authorization: 'Bearer static' },
+    });
     expect(fakes.requests).toEqual([]);
   });
 });

@@ -39,15 +39,15 @@ it('a credentials file is read again after five minutes, and its credentials are
   await rotate('AKIAOLD');
   const began = Date.now();
   const now = jest.spyOn(Date, 'now').mockReturnValue(began);
-  const current = signingCredentials({ mode: 'default_chain' }, 'eu-west-1', context);
+  const credentials = signingCredentials({ mode: 'default_chain' }, 'eu-west-1', context);
   const old = { accessKeyId: 'AKIAOLD', secretAccessKey: 'secret-of-AKIAOLD' };
-  expect(await current()).toMatchObject({ right: old });
+  expect(await credentials.current()).toMatchObject({ right: old });
 
   await rm(file);
   now.mockReturnValue(began + 4 * minute);
-  expect(current()).toEqual(old);
+  expect(credentials.current()).toEqual(old);
   now.mockReturnValue(began + 6 * minute);
-  expect(current()).toEqual(old);
+  expect(credentials.current()).toEqual(old);
   await eventually(async () => warnings.length > 0 || undefined);
   expect(warnings).toEqual([
     'the signing credentials could not be renewed: the default chain found no credentials (CredentialsProviderError); the present one stays in use',
@@ -55,9 +55,12 @@ it('a credentials file is read again after five minutes, and its credentials are
 
   await rotate('AKIANEW');
   now.mockReturnValue(began + 7 * minute);
-  expect(current()).toEqual(old);
+  expect(credentials.current()).toEqual(old);
   await eventually(async () => concealed.includes('secret-of-AKIANEW') || undefined);
-  expect(await current()).toEqual({ accessKeyId: 'AKIANEW', secretAccessKey: 'secret-of-AKIANEW' });
+  expect(await credentials.current()).toEqual({
+    accessKeyId: 'AKIANEW',
+    secretAccessKey: 'secret-of-AKIANEW',
+  });
 });
 
 it('a web identity token that cannot be read is reported with the code of the system, without its path', async () => {
@@ -65,7 +68,7 @@ it('a web identity token that cannot be read is reported with the code of the sy
     AWS_ROLE_ARN: 'arn:aws:iam::123456789012:role/gateway',
     AWS_WEB_IDENTITY_TOKEN_FILE: path.join(folder, 'token'),
   });
-  await signingCredentials({ mode: 'default_chain' }, 'eu-west-1', context)();
+  await signingCredentials({ mode: 'default_chain' }, 'eu-west-1', context).current();
   expect(warnings).toEqual([
     'the signing credentials could not be renewed: the default chain found no credentials (ENOENT)',
   ]);

@@ -18,21 +18,19 @@ export interface SigningCredentials {
  */
 const lookAgainMs = 300_000;
 
-type Current = Renewed<SigningCredentials>['current'];
-
 /** The configured credentials, or those that the platform's default chain finds, renewed before they expire. */
 export function signingCredentials(
   auth: CloudBAuth,
   region: string,
   { conceal, warn }: Pick<ProviderContext, 'conceal' | 'warn'>,
-): () => ReturnType<Current> {
+): Pick<Renewed<SigningCredentials>, 'current' | 'refused'> {
   if (auth.mode === 'static_credentials') {
     const { sessionToken, ...keys } = auth;
     const fixed = sessionToken === undefined ? keys : { ...keys, sessionToken };
-    return () => fixed;
+    return { current: () => fixed, refused: () => undefined };
   }
   const resolve = chain(region, warn);
-  const credentials = new Renewed<SigningCredentials>({
+  return new Renewed<SigningCredentials>({
     name: 'the signing credentials',
     obtain: async (signal) => {
       const { accessKeyId, secretAccessKey, sessionToken, expiration } = await resolve(signal);
@@ -47,7 +45,6 @@ export function signingCredentials(
     explain: reasonOf,
     warn,
   });
-  return () => credentials.current();
 }
 
 /**

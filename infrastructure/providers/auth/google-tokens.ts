@@ -15,14 +15,14 @@ type Obtain = (signal: AbortSignal) => Promise<Either<string, CredentialLease<st
 
 /** Access tokens for platform A. */
 export function googleAccessTokens(auth: CloudAAuth, context: Context): Authenticator {
-  if (auth.mode === 'bearer') return withToken('authorization', () => auth.token);
+  if (auth.mode === 'bearer') return withToken('authorization', always(auth.token));
   const obtain = from(auth.credentialsPath, metadataAccessToken, accountAccessToken);
   return withToken('authorization', renewed('the access token', obtain, context));
 }
 
 /** ID tokens for a serverless service, issued for its audience. */
 export function googleIdTokens(auth: CloudRunAuth, context: Context): Authenticator {
-  if (auth.mode === 'bearer') return withToken(auth.header, () => auth.token);
+  if (auth.mode === 'bearer') return withToken(auth.header, always(auth.token));
   const { audience } = auth;
   const obtain = from(
     auth.credentialsPath,
@@ -45,8 +45,8 @@ function from(
   };
 }
 
-function renewed(name: string, obtain: Obtain, { conceal, warn }: Context): () => Token {
-  const tokens = new Renewed<string>({
+function renewed(name: string, obtain: Obtain, { conceal, warn }: Context): Tokens {
+  return new Renewed<string>({
     name,
     obtain: async (signal) => {
       const obtained = await obtain(signal);
@@ -56,18 +56,20 @@ function renewed(name: string, obtain: Obtain, { conceal, warn }: Context): () =
     explain: tokenFailure,
     warn,
   });
-  return () => tokens.current();
 }
 
-type Token = ReturnType<Renewed<string>['current']>;
+type Tokens = Pick<Renewed<string>, 'current' | 'refused'>;
+
+const always = (token: string): Tokens => ({ current: () => token, refused: () => undefined });
 
 const withToken =
-  (header: string, current: () => Token): Authenticator =>
+  (header: string, tokens: Tokens): Authenticator =>
   (request) => {
     const signed = (token: string) => ({
       ...request,
       headers: { ...request.headers, [header]: `Bearer ${token}` },
+      refused: () => tokens.refused(token),
     });
-    const token = current();
+    const token = tokens.current();
     return token instanceof Promise ? token.then(E.map(signed)) : signed(token);
   };

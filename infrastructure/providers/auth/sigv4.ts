@@ -18,11 +18,13 @@ export function requestSigning(
   signing: Signing,
   context: Pick<ProviderContext, 'conceal' | 'warn'>,
 ): Authenticator {
-  const current = signingCredentials(signing.auth, signing.region, context);
+  const credentials = signingCredentials(signing.auth, signing.region, context);
   return async (request) => {
-    const held = current();
-    const credentials = held instanceof Promise ? await held : E.right(held);
-    return E.isLeft(credentials) ? credentials : E.right(await signed(request, credentials.right, signing));
+    const held = credentials.current();
+    const obtained = held instanceof Promise ? await held : E.right(held);
+    if (E.isLeft(obtained)) return obtained;
+    const refused = (): void => credentials.refused(obtained.right);
+    return E.right({ ...(await signed(request, obtained.right, signing)), refused });
   };
 }
 
