@@ -180,6 +180,22 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
+    fields: ['messages[].content[] (fallback)'],
+    in: chatOfMessages,
+    because: 'It says which model wrote what follows, and has no words.',
+  },
+  {
+    family: 'messages',
+    fields: [
+      'messages[].content[].content[].encrypted_content',
+      'messages[].content[].content.content.source.data (of a fetched file)',
+    ],
+    in: chatOfMessages,
+    because:
+      'Parts of results of hosted tools, which are sent as text: no other model can read them, and only users can send files.',
+  },
+  {
+    family: 'messages',
     fields: [
       'system[].citations',
       'messages[].content[].citations (of the answer)',

@@ -15,6 +15,7 @@ import {
 import { paragraphs, partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
 import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
 import { withMarkOnLastBlock, isMarked, type Marks, noMarks, unmarked } from './cache-marks.ts';
+import { hostedText } from './hosted-blocks.ts';
 import { oneContent } from './one-content.ts';
 import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 import { chatToolName } from './tool-names.ts';
@@ -186,7 +187,7 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
     : contentParts(block, path);
 
 /**
- * Texts are joined, as pieces of one answer. Thinking is dropped unless it is kept, because only the upstream that made
+ * Texts are joined, as pieces of one answer, and blocks of hosted tools are paragraphs among them. Thinking is dropped unless it is kept, because only the upstream that made
  * it can take it back. A message with nothing else left is omitted.
  */
 function assistantMessages(
@@ -195,7 +196,7 @@ function assistantMessages(
   { marks, thinking: keepsThinking }: Kept,
 ): ChatMessages {
   if (isString(content)) return E.right(assistantMessage(content, [], {}));
-  const texts: string[] = [];
+  const words: string[] = [''];
   const thoughts: string[] = [];
   const calls: JsonObject[] = [];
   let mark: JsonObject = {};
@@ -208,17 +209,20 @@ function assistantMessages(
     if (block['type'] === 'text') {
       const text = stringOf(block, 'text', at);
       if (E.isLeft(text)) return text;
-      texts.push(text.right);
+      words.push((words.pop() ?? '') + text.right);
       mark = { ...mark, ...marks(block) };
     } else if (block['type'] === 'tool_use') {
       const call = toolCall(block, at);
       if (E.isLeft(call)) return call;
       calls.push({ ...call.right, ...marks(block) });
     } else {
-      return unsupportedType(block, at);
+      const hosted = hostedText(block);
+      if (hosted === undefined) return unsupportedType(block, at);
+      words.push(hosted, '');
+      mark = { ...mark, ...marks(block) };
     }
   }
-  const messages = assistantMessage(texts.join(''), calls, mark);
+  const messages = assistantMessage(paragraphs(words), calls, mark);
   return E.right(messages.map((message) => ({ ...message, ...withReasoning(thoughts) })));
 }
 

@@ -13,12 +13,14 @@ export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
 /** A text part. */
 export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 
-/** Text, images and documents as chat content parts; an empty text becomes no part. */
+/** Text, images, documents and search results as chat content parts; an empty text becomes no part. */
 export function contentParts(block: JsonObject, path: string): ContentParts {
   const { type, source } = block;
   if (type === 'text') return pipe(stringOf(block, 'text', path), E.map(textParts));
-  if (type !== 'image' && type !== 'document') return unsupportedType(block, path);
+  if (type !== 'image' && type !== 'document' && type !== 'search_result')
+    return unsupportedType(block, path);
   if (asksForCitations(block)) return E.left(unavailableField(`${path}.citations`));
+  if (type === 'search_result') return searchResultParts(block, path);
   if (refusesResizing(block))
     return E.left(
       fieldError(
@@ -94,6 +96,16 @@ function documentParts(block: JsonObject, source: JsonObject, path: string): Con
       return unsupportedType(source, path);
   }
 }
+
+/** A search result becomes text, preceded by its title and source, as a text document does. */
+const searchResultParts = (block: JsonObject, path: string): ContentParts =>
+  pipe(
+    sourceParts(block, path),
+    E.map((parts) => [
+      ...textParts(paragraphs([block['title'], block['source']].filter(isString))),
+      ...parts,
+    ]),
+  );
 
 const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly JsonObject[] => [
   ...textParts(isString(context) ? context : ''),

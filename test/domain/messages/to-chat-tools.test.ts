@@ -78,7 +78,7 @@ describe('tool results', () => {
     ['an empty id', { tool_use_id: '' }, '.tool_use_id'],
     ['content that is a number', { content: 7 }, '.content'],
     ['a block that is null', { content: [text('a'), null] }, '.content[1]'],
-    ['a search result', { content: [{ type: 'search_result' }] }, '.content[0].type'],
+    ['a search result without content', { content: [{ type: 'search_result' }] }, '.content[0].content'],
     ['a reference to nothing', { content: [{ type: 'tool_reference' }] }, '.content[0].tool_name'],
     ['a text without text', { content: [{ type: 'text' }] }, '.content[0].text'],
   ])('are rejected by the path of the fault: %s', (_, over, path) => {

@@ -236,7 +236,7 @@ describe('a user message', () => {
       { type: 'document', source: { type: 'content', content: [{ type: 'x' }] } },
       '.source.content[0].type',
     ],
-    ['a search result', { type: 'search_result', source: 'x', title: 't', content: [] }, '.type'],
+    ['an upload', { type: 'container_upload', file_id: 'x' }, '.type'],
     ['an upload', { type: 'container_upload', file_id: 'f' }, '.type'],
     ['a tool use', { type: 'tool_use', id: 'a', name: 'f', input: {} }, '.type'],
     ['an unknown block', { type: 'hologram' }, '.type'],
@@ -281,8 +281,8 @@ describe('a user message', () => {
   });
 
   it('is rejected with the type of the block in the error message', () => {
-    expect(translate(user({ type: 'search_result' }))).toEqual(
-      E.left(expect.objectContaining({ message: expect.stringContaining('`search_result`') })),
+    expect(translate(user({ type: 'container_upload' }))).toEqual(
+      E.left(expect.objectContaining({ message: expect.stringContaining('`container_upload`') })),
     );
   });
 });
@@ -347,8 +347,8 @@ describe('an assistant message', () => {
     ['a call whose input is text', use({ input: '{}' }), '.input'],
     ['a call whose input is an array', use({ input: [] }), '.input'],
     ['a text without text', { type: 'text', text: 1 }, '.text'],
-    ['a server’s call', { type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }, '.type'],
-    ['a server’s result', { type: 'web_search_tool_result', tool_use_id: 'a', content: [] }, '.type'],
+    ['a server’s call without a name', { type: 'server_tool_use', id: 'a', input: {} }, '.type'],
+    ['a summary that cannot be read', { type: 'compaction', content: null, encrypted_content: 'x' }, '.type'],
     ['an image', { type: 'image', source: png }, '.type'],
   ])('rejects %s by its path', (_, block, path) => {
     expect(faultOf(assistant(text('a'), block))).toBe(`messages[1].content[1]${path}`);

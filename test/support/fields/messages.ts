@@ -21,6 +21,7 @@ const cited: JsonObject = {
   start_char_index: 0,
   end_char_index: 1,
 };
+const searched: JsonObject = { type: 'server_tool_use', id: 's1', name: 'web_search', input: {} };
 const found: JsonObject = {
   type: 'search_result',
   source: 's',
@@ -235,7 +236,58 @@ const messages: readonly Scene[] = [
         name: 'web_search',
         input: { query: mark('query') },
       },
+      'messages[1].content[1] (web_search_tool_result)': {
+        type: 'web_search_tool_result',
+        tool_use_id: 's1',
+        content: [{ type: 'web_search_result', title: 't', url: mark('url'), encrypted_content: 'e' }],
+      },
+      'messages[1].content[1] (compaction)': { type: 'compaction', content: mark('summary') },
+      'messages[1].content[1] (fallback)': { type: 'fallback', from: { model: 'a' }, to: { model: 'b' } },
     },
+  },
+  {
+    given: {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            searched,
+            {
+              type: 'web_search_tool_result',
+              tool_use_id: 's1',
+              content: [{ type: 'web_search_result', title: 't', url: 'https://example.com' }],
+            },
+          ],
+        },
+        user,
+      ],
+    },
+    fields: { 'messages[1].content[1].content[0].encrypted_content': mark('encrypted') },
+  },
+  {
+    given: {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          content: [
+            { ...searched, name: 'web_fetch' },
+            {
+              type: 'web_fetch_tool_result',
+              tool_use_id: 's1',
+              content: {
+                type: 'web_fetch_result',
+                url: 'https://example.com',
+                content: { type: 'document', source: { type: 'base64', media_type: 'application/pdf' } },
+              },
+            },
+          ],
+        },
+        user,
+      ],
+    },
+    fields: { 'messages[1].content[1].content.content.source.data (of a fetched file)': 'bWFyaw==' },
   },
   {
     given: looksUp(result),
