@@ -8,6 +8,7 @@ import type { Digest } from '../../domain/shared/digest.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
+import { firstStateless } from './mcp-request.ts';
 import { titleOf } from './tool-titles.ts';
 import { listAll } from './server-lists.ts';
 import { beginSession, endSession, newestRevision, type UnionServersPorts } from './union-servers.ts';
@@ -62,10 +63,18 @@ export const inspectServer =
     };
     const took = (): number => Math.max(0, clock.now() - startedAt);
     const begun = await beginSession(ports, serverCall, newestRevision);
-    if (E.isLeft(begun)) return { error: begun.left, latencyMs: took(), revision: undefined, tools: [] };
-    const { session } = begun.right;
+    const failed = (error: McpError): Inspection => ({
+      error,
+      latencyMs: took(),
+      revision: undefined,
+      tools: [],
+    });
+    if (E.isLeft(begun) && begun.left.code !== 'upstream_protocol') return failed(begun.left);
+    // A server may speak only the revision without sessions, in which a list needs no beginning (rule 54.301).
+    const session = E.isRight(begun) ? begun.right.session : { id: undefined, revision: firstStateless };
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...serverCall, session, method: 'tools/list' });
+    if (E.isLeft(begun) && E.isLeft(listed)) return failed(begun.left);
     const latencyMs = took();
     await endSession(ports, { ...serverCall, session });
     return {

@@ -50,7 +50,7 @@ export type McpAnswer = {
 );
 
 /** The first revision without sessions: each request carries what it needs. Revisions are dates. */
-const firstStateless = '2026-07-28';
+export const firstStateless = '2026-07-28';
 
 export const isStateless = ({ protocolVersion }: McpHeaders): boolean =>
   protocolVersion !== undefined && protocolVersion >= firstStateless;

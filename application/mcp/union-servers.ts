@@ -7,6 +7,7 @@ import { isString, type Json, type JsonObject, membersOf } from '../../domain/sh
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
+import { firstStateless } from './mcp-request.ts';
 import type { AnswerMemory, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 
 /** A request that the gateway itself makes to a server on behalf of the union. */
@@ -39,9 +40,16 @@ export async function callServer(
   serverCall: ServerCall,
 ): Promise<Either<McpError, Answered>> {
   const id = `gateway-${clock.newId()}`;
-  const { method, params } = serverCall;
+  const { method } = serverCall;
+  const { headers, params } = written(serverCall);
   const text = JSON.stringify({ jsonrpc: '2.0', id, method, params });
-  const reply = await upstreams.send(serverCall.server, { ...exchangeOf(serverCall), method: 'POST', text });
+  const exchange = exchangeOf(serverCall);
+  const reply = await upstreams.send(serverCall.server, {
+    ...exchange,
+    headers: { ...exchange.headers, ...headers },
+    method: 'POST',
+    text,
+  });
   if (E.isLeft(reply)) return reply;
   const { status, session } = reply.right;
   if (status === 401 || status === 403) return E.left(notAuthorized);
@@ -50,6 +58,17 @@ export async function callServer(
     await resultIn(serverCall, reply.right, id),
     E.map((result) => ({ result, session })),
   );
+}
+
+/** What a request without a session says of itself, because there was no `initialize` that could have. */
+function written({ session: { revision }, method, params }: ServerCall) {
+  if (revision !== firstStateless) return { headers: {}, params };
+  const about = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': ownInfo,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return { headers: { 'mcp-method': method }, params: { ...params, _meta: about } };
 }
 
 /** The protocol uses 404 for an unknown session; servers written after examples of its SDK use 400. */

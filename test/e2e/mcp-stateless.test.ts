@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { checkMcpServers } from '../../composition/mcp-check.ts';
+import { toMcpServer } from '../../infrastructure/config/mcp-config.ts';
 import type { TestGateway } from '../support/gateway.ts';
 import { everythingServer, listening, type RunningServer } from '../support/mcp-servers.ts';
 import { undisturbed } from '../support/undisturbed.ts';
@@ -13,19 +15,22 @@ const sessions: (string | null)[] = [];
 let gateway: TestGateway;
 let toolsChanged: () => void;
 
-/** A server of the official SDK that speaks 2026-07-28, and earlier revisions on request. */
-async function statelessServer(): Promise<RunningServer> {
-  const handler = createMcpHandler(() => {
-    const server = new McpServer({ name: 'modern', version: '1' });
-    server.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
-      content: [{ type: 'text', text: String(a + b) }],
-    }));
-    server.registerPrompt('grüße', {}, () => ({
-      messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
-    }));
-    server.registerTool('closed', { inputSchema: z.object({}) }, () => ({ content: [] }));
-    return server;
-  });
+/** A server of the official SDK that speaks 2026-07-28, and earlier revisions on request unless it rejects them. */
+async function statelessServer(legacy: 'stateless' | 'reject' = 'stateless'): Promise<RunningServer> {
+  const handler = createMcpHandler(
+    () => {
+      const server = new McpServer({ name: 'modern', version: '1' });
+      server.registerTool('add', { inputSchema: z.object({ a: z.number(), b: z.number() }) }, ({ a, b }) => ({
+        content: [{ type: 'text', text: String(a + b) }],
+      }));
+      server.registerPrompt('grüße', {}, () => ({
+        messages: [{ role: 'user', content: { type: 'text', text: 'hello' } }],
+      }));
+      server.registerTool('closed', { inputSchema: z.object({}) }, () => ({ content: [] }));
+      return server;
+    },
+    { legacy },
+  );
   toolsChanged = () => handler.notify.toolsChanged();
   return listening((req, res) => {
     const answer = async (): Promise<void> => {
@@ -98,6 +103,28 @@ describe('the revision without sessions (2026-07-28)', () => {
     toolsChanged();
     await changed;
     await client.close();
+  });
+
+  it('is the one that a server is inspected in if it speaks no other', async () => {
+    const server = await statelessServer('reject');
+    running.push(server);
+    const checked = await checkMcpServers({
+      mcpServers: [
+        toMcpServer({
+          id: 'strict',
+          display_name: undefined,
+          url: server.url,
+          transport: 'streamable_http',
+          auth: { mode: 'none' },
+          allowed_owners: ['*'],
+          allowed_tools: undefined,
+          denied_tools: ['closed'],
+          timeout_ms: 20_000,
+          max_result_bytes: 10_000,
+        }),
+      ],
+    });
+    expect(checked).toEqual([{ id: 'strict', error: undefined, says: '2 tools, 1 of them open' }]);
   });
 
   it('falls back to an older revision where the server supports no other', async () => {
