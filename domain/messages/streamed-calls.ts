@@ -89,17 +89,23 @@ export class StreamedCall {
   }
 
   /**
-   * Id and name may arrive late, and repeatedly: the first ones count, and so does the first signature. Returns how
-   * many characters were new.
+   * Id and name may arrive late, and repeatedly: the first id counts, and so does the first signature. Returns how many
+   * characters were new.
    */
   learn({ id, name, signature }: CallPiece): number {
     const newId = this.id === '' ? id : '';
-    const newName = this.name === '' ? name : '';
+    const newName = this.restOfName(name);
     this.id ||= newId;
-    this.name ||= newName;
+    this.name += newName;
     const newSignature = this.signature === undefined ? signature : undefined;
     this.signature ??= newSignature;
     return newId.length + newName.length + (newSignature?.length ?? 0);
+  }
+
+  /** What a piece adds to the name: some upstreams send it in pieces before the arguments, others whole with each. */
+  private restOfName(name: string): string {
+    if (this.arguments.begun && this.name !== '') return '';
+    return name.startsWith(this.name) ? name.slice(this.name.length) : name;
   }
 
   /**

@@ -48,6 +48,21 @@ describe('the ids of calls of an upstream that begins with the same ids in each 
   });
 });
 
+describe('the name of a call', () => {
+  it.each<[string, readonly string[]]>([
+    ['in pieces', ['read', '_', 'file']],
+    ['whole in each piece', ['read_file', 'read_file']],
+    ['all so far in each piece', ['read', 'read_file']],
+  ])('is read once if it is sent %s before the arguments', (_, names) => {
+    const pieces = names.map((name, at) => called(piece(0, '', at === 0 ? { id: 'a' } : {}, name)));
+    const args = [called(piece(0, '{"a"')), called(piece(0, ':1}', {}, 'read_file'))];
+    expect(said(...pieces, ...args, finishes('tool_calls')).calls).toEqual([
+      { id: 'a', name: 'read_file', args: '{"a":1}' },
+    ]);
+    expect(said(...pieces, finishes('tool_calls')).calls).toEqual([{ id: 'a', name: 'read_file', args: '' }]);
+  });
+});
+
 describe('arguments that an upstream sends again', () => {
   it.each<[string, readonly string[], string]>([
     ['all so far in each piece', ['{', '{"a"', '{"a":{"b"', '{"a":{"b":1', '{"a":{"b":1}}'], '{"a":{"b":1}}'],

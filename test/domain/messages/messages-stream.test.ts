@@ -141,9 +141,11 @@ describe('the events of a messages stream', () => {
       'content_block_delta',
     ]);
     expect(types(called(piece(0, '}')))).toEqual(['content_block_delta']);
-    expect(types(called(piece(1, '', { id: 'b' }, 'g')))).toEqual([
+    expect(types(called(piece(1, '', { id: 'b' }, 'g')))).toEqual([]);
+    expect(types(called(piece(1, '{"a"')))).toEqual([
       'content_block_stop',
       'content_block_start',
+      'content_block_delta',
     ]);
     expect(types(finishes('tool_calls'))).toEqual([]);
     expect(types(done)).toEqual(['content_block_stop', 'message_delta', 'message_stop']);
