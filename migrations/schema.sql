@@ -234,6 +234,7 @@ create table rate_limits (
 );
 -- rate_limits: What one key, owner or model may do: in a minute, and at once. One that is `from_config` is in the file, and goes when its block goes from there. Its ids are no foreign keys, for they are of several tables.
 -- subject: As windows and holds name it.
+CREATE UNIQUE INDEX rate_limits_subject_kind_id_idx ON rate_limits USING btree (subject_kind, subject_id);
 
 create table request_claims (
   request_id_sha256 bytea not null, ownership_scope_key text not null, request_log_id uuid not null, expires_at timestamp with time zone not null, process_id uuid,
@@ -297,13 +298,15 @@ create table request_logs_default partition of request_logs DEFAULT with (autova
 
 create table request_mcp_token_overheads (
   request_id text not null, request_id_sha256 bytea not null generated always as (request_digest(request_id)) stored, request_log_id uuid, server_count integer not null, tool_count integer not null, tool_definition_tokens bigint,
-  tool_result_tokens bigint, occurred_at timestamp with time zone not null, tool_definition_bytes bigint, constraint request_mcp_token_overheads_request_key UNIQUE NULLS NOT DISTINCT (request_id_sha256, request_log_id),
+  tool_result_tokens bigint, occurred_at timestamp with time zone not null, tool_definition_bytes bigint, request_mcp_token_overhead_id uuid not null default gen_random_uuid(),
+  constraint request_mcp_token_overheads_pkey PRIMARY KEY (request_mcp_token_overhead_id), constraint request_mcp_token_overheads_request_key UNIQUE NULLS NOT DISTINCT (request_id_sha256, request_log_id),
   constraint request_mcp_token_overheads_bytes_check CHECK ((tool_definition_bytes >= 0)),
   constraint request_mcp_token_overheads_counts_check CHECK (((server_count >= 0) AND (tool_count >= 0) AND (tool_definition_tokens >= 0) AND (tool_result_tokens >= 0)))
 );
 -- request_mcp_token_overheads: What the MCP tools of one request took of its context window: pressure, not spend. `request_log_id` is no foreign key: a purge leaves the row alone.
 -- tool_definition_tokens: As counted by who reported them; null where nobody did.
 -- tool_definition_bytes: Of the definitions in the request, as JSON without blanks, in UTF-8; null in rows from before it was stored.
+-- request_mcp_token_overhead_id: By which logical replication finds the row.
 CREATE INDEX request_mcp_token_overheads_request_log_id_idx ON request_mcp_token_overheads USING btree (request_log_id) WHERE (request_log_id IS NOT NULL);
 
 create table service_accounts (

@@ -182,6 +182,31 @@ describe('an MCP invocation record', () => {
   });
 });
 
+describe('a token overhead', () => {
+  it('is kept, and replaced by a later one, while all tables are replicated logically', async () => {
+    await query('create publication all_of_them for all tables');
+    const overheads = tokenOverheads(pool, (error) => {
+      throw error;
+    });
+    for (const toolCount of [2, 3]) {
+      overheads.put({
+        requestId: 'replicated',
+        requestLogId: undefined,
+        serverCount: 1,
+        toolCount,
+        toolDefinitionBytes: 3000,
+        toolDefinitionTokens: undefined,
+        toolResultTokens: undefined,
+      });
+      await overheads.close(5000);
+    }
+    await query('drop publication all_of_them');
+    expect(
+      await query(`select tool_count from request_mcp_token_overheads where request_id = 'replicated'`),
+    ).toEqual([{ tool_count: 3 }]);
+  });
+});
+
 describe('names of servers, tools and errors', () => {
   it.each([0, 8, 20, 30])(
     'are truncated without leaving part of a secret: %d characters before the limit',

@@ -83,6 +83,18 @@ describe('rate limits over the admin API', () => {
     }
   });
 
+  it('are changed and removed while all tables are replicated logically', async () => {
+    const { team } = await paths();
+    await query('create publication all_of_them for all tables');
+    const asked = [
+      await admin('PUT', team, { requests_per_minute: 9 }),
+      await admin('PUT', team, { requests_per_minute: 8 }),
+      await admin('DELETE', team),
+    ];
+    await query('drop publication all_of_them');
+    expect(asked.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
   it('are in force on every replica within 5 seconds, and so is their removal', async () => {
     const { key } = await paths();
     await admin('PUT', key, { requests_per_minute: 1 });

@@ -98,6 +98,19 @@ describe('the database schema', () => {
     ).toEqual([]);
   });
 
+  it('has a replica identity without generated columns in every table, which logical replication needs', async () => {
+    const lacking = await names(
+      `select relname as name from pg_class c
+       where relkind in ('r', 'p') and relpersistence = 'p' and relnamespace = current_schema()::regnamespace
+         and not exists (
+           select from pg_index i where i.indrelid = c.oid
+             and case relreplident when 'd' then i.indisprimary when 'i' then i.indisreplident end
+             and not exists (select from pg_attribute a
+                             where a.attrelid = c.oid and a.attnum = any (i.indkey) and a.attgenerated <> ''))`,
+    );
+    expect(lacking).toEqual([]);
+  });
+
   it('has no trigger but the one that makes admin events append-only', async () => {
     expect(await names('select tgname as name from pg_trigger where not tgisinternal')).toEqual([
       'admin_events_append_only_trigger',
