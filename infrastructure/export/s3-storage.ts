@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -43,7 +44,8 @@ export function s3Storage(
       socketTimeout: answerMs,
       throwOnRequestTimeout: true,
     },
-    // The signature covers each body's SHA-256; compatible storages need not support other checksums.
+    // Compatible storages need not support these checksums. Writes carry the older `Content-MD5`, without which a bucket
+    // that locks its objects refuses them (rule 56.281).
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
@@ -59,7 +61,13 @@ export function s3Storage(
       done(
         await answer(`write ${key}`, () =>
           client.send(
-            new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, ContentType: contentType }),
+            new PutObjectCommand({
+              Bucket: bucket,
+              Key: key,
+              Body: bytes,
+              ContentType: contentType,
+              ContentMD5: createHash('md5').update(bytes).digest('base64'),
+            }),
           ),
         ),
       ),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -47,6 +48,20 @@ describe('a storage that falls silent within its answer', () => {
       res.write('<?xml version="1.0"?>');
     });
     expect(await run(storage)).toEqual(E.left(expect.stringMatching(`^the storage would not ${call}: `)));
+  });
+});
+
+describe('a bucket that locks its objects', () => {
+  it('accepts what is written: the MD5 that it insists on comes along', async () => {
+    const content = '{"rows":0}';
+    const storage = await storageAt((req, res) => {
+      req.resume();
+      const isKnown = req.headers['content-md5'] === createHash('md5').update(content).digest('base64');
+      res.writeHead(isKnown ? 200 : 400, { 'content-type': 'application/xml' });
+      res.end(isKnown ? '' : '<Error><Code>InvalidRequest</Code></Error>');
+    });
+    const written = await storage.write('ledger/manifest.json', Buffer.from(content), 'application/json');
+    expect(written).toEqual(E.right(undefined));
   });
 });
 
