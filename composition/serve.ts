@@ -9,6 +9,7 @@ import { causeOf, failuresOf, type Log } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
 import { partitionsAhead } from '../infrastructure/partitions-ahead.ts';
 import type { Foundations } from './container.ts';
+import { refuseUnfitRole } from '../infrastructure/postgres/gateway-process.ts';
 import { makeLogPartitions } from '../infrastructure/postgres/log-partitions.ts';
 import { pendingMigrations } from '../infrastructure/postgres/migrate.ts';
 import type { PayloadStore } from '../infrastructure/postgres/payload-store.ts';
@@ -79,6 +80,7 @@ export async function startService(options: ServeOptions): Promise<Service> {
   const release = releasing({ parts, background, purge, partitions, exported, connections });
   const start = async (): Promise<Listeners> => {
     await refuseOtherSettings(pool);
+    await refuseUnfitRole(pool);
     await follower.start();
     await partitions.make();
     collectStartupGarbage();

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import * as t from 'io-ts';
 import { type DatabasePool, sql } from 'slonik';
 import type { RequestLogId } from '../../domain/request-log/request-ids.ts';
+import { nullable } from './codecs.ts';
 import { sqlState } from './database-fault.ts';
+import { row } from './pool.ts';
 import { giveUpMs, withinTime } from './within-time.ts';
 
 /** Why the database takes no rows. */
@@ -139,3 +142,22 @@ export function gatewayProcess(
 const writeTroubles: Readonly<Record<string, WriteTrouble>> = { '25006': 'read_only', '53100': 'disk_full' };
 
 const writeTroubleOf = (error: unknown): WriteTrouble | undefined => writeTroubles[sqlState(error) ?? ''];
+
+const roleRow = t.type({ role: t.string, may_empty: nullable(t.boolean) });
+
+/**
+ * Checks that the role may empty the table of the probes, as its owner may (rule 31.281): otherwise each heartbeat fails
+ * once the table has its full size, two minutes after the start. Throws an error for operators.
+ */
+export async function refuseUnfitRole(pool: DatabasePool): Promise<void> {
+  const { role, may_empty: mayEmpty } = await pool.one(
+    sql.type(row(roleRow))`
+      select quote_ident(current_user) as role,
+             has_table_privilege(to_regclass('write_probes'), 'truncate') as may_empty`,
+  );
+  if (mayEmpty !== false) return;
+  throw new Error(
+    `The role ${role} does not own the tables of the gateway, and may not empty one that each heartbeat fills: let it ` +
+      `own them, \`alter role ${role} set role = …\`, or \`grant truncate on write_probes to ${role}\`.`,
+  );
+}
