@@ -142,6 +142,14 @@ describe('the rendered chart', () => {
     ]);
   });
 
+  itWith('helm', 'leaves the user to the cluster where the values say so, as OpenShift demands', () => {
+    const unset = ['runAsUser', 'runAsGroup', 'fsGroup'].map((name) => `podUser.${name}=null`);
+    const { code, out } = helmTemplate(undefined, ['--set', unset.join(',')]);
+    expect(code).toBe(0);
+    expect(out).toContain('runAsNonRoot: true');
+    expect(out).not.toMatch(/runAsUser|runAsGroup|fsGroup:/);
+  });
+
   it('selects the gateway pods in each selector, and the migration pod in none', () => {
     const labels = at(only('StatefulSet'), 'spec', 'template', 'metadata', 'labels') as JsonObject;
     const selectors = [
@@ -217,6 +225,12 @@ describe('the values of the chart', () => {
     expect(isValid({ ...defaults, ...given })).toBe(true);
     expect(isValid(defaults)).toBe(false);
     expect(isValid({ ...defaults, ...given, unknown: 1 })).toBe(false);
+  });
+
+  it('may leave the user and groups of the pods to the cluster, but not name root', () => {
+    const assigned = { runAsUser: null, runAsGroup: null, fsGroup: null };
+    expect(isValid({ ...defaults, ...given, podUser: assigned })).toBe(true);
+    expect(isValid({ ...defaults, ...given, podUser: { runAsUser: 0 } })).toBe(false);
   });
 
   it.each([
