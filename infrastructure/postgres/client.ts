@@ -50,11 +50,11 @@ async function connect(url: string, options: ClientConfig): Promise<Client> {
   }
 }
 
-async function open({ url, ssl }: SecuredUrl, options: ClientConfig) {
+async function open({ url, tls }: SecuredUrl, options: ClientConfig) {
   const client = new Client({
     ...options,
     connectionString: withOwnSettings(url),
-    ssl: ssl ?? false,
+    ...tls,
     connectionTimeoutMillis: connectTimeoutMs,
   });
   // Users of the connection learn of its loss through their statements.

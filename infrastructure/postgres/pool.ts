@@ -66,10 +66,10 @@ const idleInTransactionMs = 60_000;
 
 /** Connects to one of the hosts. Failures are slonik's `ConnectionError`, whatever the code (`databaseFault`). */
 function connectionsTo(hosts: DatabaseHosts): () => Promise<Connection> {
-  const connect = connector(hosts, async ({ url, ssl }) => {
+  const connect = connector(hosts, async ({ url, tls }) => {
     const connection = await openConnection({
       connectionString: withOwnSettings(url),
-      ssl: ssl ?? false,
+      ...tls,
       connectionTimeoutMillis: connectionTimeoutMs,
       statement_timeout: statementTimeoutMs,
       idle_in_transaction_session_timeout: idleInTransactionMs,

@@ -16,9 +16,17 @@ const checks: ReadonlyMap<string, Check | undefined> = new Map([
   ['verify-full', 'name'],
 ]);
 
+/**
+ * How TLS begins: after PostgreSQL's own request for it, or at once, as proxies need it that know TLS alone
+ * (rule 55.281).
+ */
+const negotiations = ['postgres', 'direct'] as const;
+type Negotiation = (typeof negotiations)[number];
+
 /** The TLS options that a database URL asks for. */
 interface Tls {
   readonly check: Check;
+  readonly negotiation: Negotiation;
   readonly rootCert: string | undefined;
   readonly cert: string | undefined;
   readonly key: string | undefined;
@@ -55,14 +63,23 @@ function tlsOf(url: string): Either<string, Tls | undefined> {
   const check = checks.get(mode);
   if (check === 'signer' && (rootCert ?? systemTrust) === systemTrust)
     return E.left('sslmode=verify-ca needs sslrootcert, the file of the signer; or use verify-full');
-  return E.right(check === undefined ? undefined : { check, rootCert, cert, key });
+  return E.map((negotiation: Negotiation) =>
+    check === undefined ? undefined : { check, negotiation, rootCert, cert, key },
+  )(negotiationOf(given('sslnegotiation') ?? 'postgres', check !== undefined));
 }
 
-/** A URL for drivers without any TLS parameters, and the TLS options to use instead. */
+function negotiationOf(asked: string, isSecured: boolean): Either<string, Negotiation> {
+  const known = negotiations.find((each) => each === asked);
+  if (known === undefined) return E.left(`sslnegotiation must be one of ${negotiations.join(', ')}`);
+  return known === 'direct' && !isSecured
+    ? E.left('sslnegotiation=direct needs TLS: use `sslmode=verify-full` with it')
+    : E.right(known);
+}
+
+/** A URL for drivers without any TLS parameters, and the driver's options to use instead. */
 export interface SecuredUrl {
   readonly url: string;
-  /** `undefined` for no TLS. */
-  readonly ssl: ConnectionOptions | undefined;
+  readonly tls: { readonly ssl: ConnectionOptions | false; readonly sslnegotiation: Negotiation };
 }
 
 /** Reads the files that the URL names; throws an error for operators when the URL or a file cannot be used. */
@@ -71,7 +88,9 @@ export async function securedUrl(url: string): Promise<SecuredUrl> {
   if (E.isLeft(tls)) throw new Error(`The URL of the database: ${tls.left}.`);
   const target = new URL(url);
   for (const name of parameters) target.searchParams.delete(name);
-  return { url: target.href, ssl: tls.right === undefined ? undefined : await optionsOf(tls.right) };
+  const { right } = tls;
+  const ssl = right === undefined ? false : await optionsOf(right);
+  return { url: target.href, tls: { ssl, sslnegotiation: right?.negotiation ?? 'postgres' } };
 }
 
 async function optionsOf({ check, rootCert, cert, key }: Tls): Promise<ConnectionOptions> {

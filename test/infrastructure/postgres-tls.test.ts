@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
-import { TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'slonik';
 import { pendingMigrations } from '../../infrastructure/postgres/migrate.ts';
@@ -152,6 +152,25 @@ describe('a database behind TLS', () => {
     } finally {
       await pool.end();
     }
+  });
+
+  it('is reached with `sslnegotiation=direct` where TLS begins at once, and not without', async () => {
+    const direct = createTlsServer({ ...own, ALPNProtocols: ['postgresql'] }, (near) => {
+      const { hostname, port } = new URL(database.url());
+      both(near, connect(Number(port), hostname));
+    }).listen(0, '127.0.0.1');
+    await once(direct, 'listening');
+    const query = `sslmode=verify-full&sslrootcert=${files['own']}`;
+    await reach(through(direct, `${query}&sslnegotiation=direct`));
+    await refused(through(direct, query), /./);
+    direct.close();
+  });
+
+  it.each([
+    ['sslmode=verify-full&sslnegotiation=requiredirect', /sslnegotiation must be one of postgres, direct/],
+    ['sslnegotiation=direct', /sslnegotiation=direct needs TLS/],
+  ])('is rejected with %s', async (query, why) => {
+    await refused(through(door, query), why);
   });
 
   it('lets a gateway become ready', async () => {
