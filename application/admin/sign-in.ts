@@ -36,6 +36,7 @@ export interface SignInRefusal {
 /** A browser on its way to the provider. */
 export interface BegunSignIn {
   readonly location: string;
+  readonly state: string;
   /** For the cookie; not stored anywhere else. */
   readonly browserToken: string;
 }
@@ -99,7 +100,7 @@ export const beginSignIn =
       address: asked.address,
     });
     return begun
-      ? E.right({ location: location.right, browserToken })
+      ? E.right({ location: location.right, state, browserToken })
       : refusal(tooManySignIns, 'too many sign-ins are under way');
   };
 

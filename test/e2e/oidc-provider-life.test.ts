@@ -4,7 +4,14 @@ import { queries, startGateway, type TestGateway } from '../support/gateway.ts';
 import { startProvider, type TestProvider } from '../support/identity-provider.ts';
 import { oidcClient } from '../support/oidc-client.ts';
 import { timed } from '../support/undisturbed.ts';
-import { type Answered, Browser, oidcSection, redirectUri, signInConfig } from './sign-in-scene.ts';
+import {
+  type Answered,
+  Browser,
+  oidcSection,
+  redirectUri,
+  signInConfig,
+  signInCookie,
+} from './sign-in-scene.ts';
 
 const database = withDatabase();
 const query = queries(database.url);
@@ -136,9 +143,11 @@ describe('a session of the provider', () => {
   it('can begin at one replica and finish at another', async () => {
     asMember('moving', []);
     const [here, there] = [newBrowser(0), newBrowser(1)];
-    const back = await here.throughProvider(await here.start());
+    const begun = await here.start();
+    const [name = '', token = ''] = signInCookie(begun);
+    const back = await here.throughProvider(begun);
     await there.go('/api/v1/auth/methods');
-    there.keep('gateway_sign_in', here.cookie('gateway_sign_in') ?? '');
+    there.keep(name, token);
     expect((await there.go(back)).status).toBe(302);
     expect((await there.session()).data['email']).toBe('moving@example.com');
   });

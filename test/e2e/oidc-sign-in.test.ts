@@ -14,6 +14,7 @@ import {
   publicUrl,
   redirectUri,
   signInConfig,
+  signInCookie,
 } from './sign-in-scene.ts';
 
 const { publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -101,7 +102,7 @@ describe('signing in at the provider', () => {
     });
     expect(begun.setCookies).toEqual([
       expect.stringMatching(
-        /^gateway_sign_in=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=600$/,
+        /^gateway_sign_in_[\w-]{8}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=600$/,
       ),
     ]);
   });
@@ -295,11 +296,25 @@ describe('a callback', () => {
     somebody();
     const browser = newBrowser();
     const begun = await browser.start();
-    const token = browser.cookie('gateway_sign_in') ?? '';
+    const [name = '', token = ''] = signInCookie(begun);
     const back = await browser.throughProvider(begun);
     expect((await browser.go(back)).status).toBe(302);
-    browser.keep('gateway_sign_in', token);
+    browser.keep(name, token);
     expect(refusal(await browser.go(back))).toEqual(notBegun);
+  });
+
+  it('of each of two tabs that began at the same time signs in', async () => {
+    somebody();
+    const browser = newBrowser();
+    const places = ['/first', '/second'];
+    const tabs: Answered[] = [];
+    for (const place of places) tabs.push(await browser.start(place));
+    for (const [at, tab] of tabs.entries())
+      expect(await browser.go(await browser.throughProvider(tab))).toMatchObject({
+        status: 302,
+        location: places[at],
+      });
+    expect((await browser.session()).status).toBe(200);
   });
 
   it('signs in once when several arrive at the same time', async () => {

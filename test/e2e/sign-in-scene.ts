@@ -29,6 +29,10 @@ export const oidcSection = (issuer: string, over: object = {}) => ({
   ...over,
 });
 
+/** The name and the value of the cookie of a sign-in that has begun. */
+export const signInCookie = ({ setCookies }: Answered): readonly string[] =>
+  /^(gateway_sign_in_[^=]+)=([^;]+)/.exec(setCookies.join())?.slice(1) ?? [];
+
 export interface Answered {
   readonly status: number;
   readonly location: string | undefined;

@@ -89,8 +89,9 @@ const start =
     const { address } = call.origin;
     const begun = await ports.beginSignIn({ returnTo: asked.right.return_to, address });
     if (E.isLeft(begun)) return refused(call, begun.left);
-    setSignInCookie(call.context.res, begun.right.browserToken, isSecure(ports, call.context.req));
-    return E.right(new Redirect(begun.right.location));
+    const { location, state, browserToken } = begun.right;
+    setSignInCookie(call.context.res, state, browserToken, isSecure(ports, call.context.req));
+    return E.right(new Redirect(location));
   };
 
 /** Unknown parameters are ignored: a provider may send its own. */
@@ -99,11 +100,13 @@ const callback =
   async (call: OpenCall): Promise<Either<GatewayError, Redirect>> => {
     const { query, record, context } = call;
     const { address } = record;
-    const finished = await ports.finishSignIn({ query, browserToken: signInToken(context.req), address });
+    const state = query.get('state') ?? '';
+    const browserToken = signInToken(context.req, state);
+    const finished = await ports.finishSignIn({ query, browserToken, address });
     if (E.isLeft(finished)) return refused(call, finished.left);
     const { person, token, returnTo } = finished.right;
     record.userId = person.userId;
-    clearSignInCookie(context.res, isSecure(ports, context.req));
+    clearSignInCookie(context.res, state, isSecure(ports, context.req));
     setSessionCookie(context.res, token, isSecure(ports, context.req));
     return E.right(new Redirect(returnTo));
   };

@@ -107,7 +107,9 @@ function checkHeaders(input: Buffer, probe: Probe): string {
     'a browser is sent to another host',
   );
   callerKeyOf(req);
-  const sessions = [sessionToken(req), signInToken(req)].map((token) => token !== undefined);
+  const sessions = [sessionToken(req), signInToken(req, of('x-state') ?? '')].map(
+    (token) => token !== undefined,
+  );
   return [
     tags,
     key !== undefined,
@@ -141,7 +143,8 @@ accept-encoding: gzip;q=0, br;q=1.0, *;q=0`,
 authorization: Basic abc
 user-agent: claude-cli/1.0.33 (external, cli)
 x-forwarded-for: 198.51.100.1, [2001:db8::1]:4711, ::ffff:10.2.3.4
-cookie: gateway_session=${token}; a=b; gateway_sign_in=${token}
+cookie: gateway_session=${token}; a=b; gateway_sign_in_AAAAAAAA=${token}
+x-state: ${token}
 mcp-protocol-version: 2025-06-18
 mcp-name: =?base64?dG9vbA==?=
 mcp-method: tools/call
