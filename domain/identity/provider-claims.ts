@@ -25,11 +25,21 @@ export interface VouchedPerson {
 export function vouchedPerson(claims: JsonObject, rules: ClaimRules): Either<string, VouchedPerson> {
   const email = claims['email'];
   if (!isString(email) || !isEmail(email)) return E.left('the claims have no e-mail address');
-  if (claims['email_verified'] !== true) return E.left('the provider has not verified the e-mail address');
+  if (!isVerified(claims)) return E.left('the provider has not verified the e-mail address');
   if (!isAllowedDomain(email, rules.allowedEmailDomains))
     return E.left('the domain of the e-mail address is not among allowed_email_domains');
   return E.right({ email, name: nameOf(claims['name']) ?? email, isAdmin: isAdminBy(claims, rules) });
 }
+
+/** Cognito's userinfo and claims mapped by Entra have text, and `xms_edov` also comes as a number. */
+const yes: ReadonlySet<Json | undefined> = new Set([true, 'true', 1, '1']);
+
+/**
+ * Whether the address is verified. Entra never sends `email_verified`, but, if the app registration asks for it,
+ * `xms_edov`: whether the owner of the address's domain is verified (rule 51.262).
+ */
+const isVerified = ({ email_verified, xms_edov }: JsonObject): boolean =>
+  yes.has(isAbsent(email_verified) ? xms_edov : email_verified);
 
 /** The whole domain must match: a subdomain is another domain. */
 const isAllowedDomain = (email: string, allowed: readonly string[]): boolean =>
@@ -56,16 +66,17 @@ export const isIncomplete = (claims: JsonObject, { groupsClaim, adminGroups }: C
   !tellsOfEmail(claims) || (adminGroups.length > 0 && claims[groupsClaim] === undefined);
 
 /** Okta's ID tokens have the address only: whether it is verified is in its userinfo. */
-const tellsOfEmail = ({ email, email_verified }: JsonObject): boolean =>
-  !isAbsent(email) && !isAbsent(email_verified);
+const tellsOfEmail = ({ email, email_verified, xms_edov }: JsonObject): boolean =>
+  !isAbsent(email) && !(isAbsent(email_verified) && isAbsent(xms_edov));
 
 /**
  * The claims of an ID token, completed with those of userinfo. The e-mail address and whether it is verified come from
  * the same one of the two, because a verification of one address says nothing about another.
  */
 export function mergedClaims(idToken: JsonObject, userInfo: JsonObject): JsonObject {
-  const { email, email_verified } = tellsOfEmail(idToken) || isAbsent(userInfo['email']) ? idToken : userInfo;
-  return present({ ...userInfo, ...idToken, email, email_verified });
+  const { email, email_verified, xms_edov } =
+    tellsOfEmail(idToken) || isAbsent(userInfo['email']) ? idToken : userInfo;
+  return present({ ...userInfo, ...idToken, email, email_verified, xms_edov });
 }
 
 /** How a sign-in changes a person's role. */

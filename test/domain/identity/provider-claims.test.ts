@@ -24,8 +24,11 @@ describe('the person in the claims of an identity provider', () => {
       expect(vouchedPerson({ ...ada, name }, rules)).toMatchObject({ right: { name: ada.email } });
   });
 
-  it('is rejected unless `email_verified` is exactly true', () => {
-    const other = fc.jsonValue().filter((value) => value !== true);
+  it('is rejected unless `email_verified` is true, also as text or as a number', () => {
+    for (const said of ['true', 1, '1'])
+      expect(vouchedPerson({ ...ada, email_verified: said }, rules)).toMatchObject({ _tag: 'Right' });
+    const yes = new Set<unknown>([true, 'true', 1, '1']);
+    const other = fc.jsonValue().filter((value) => !yes.has(value));
     fc.assert(
       fc.property(other, (said) => {
         const claims = { ...ada, email_verified: said } as JsonObject;
@@ -33,6 +36,22 @@ describe('the person in the claims of an identity provider', () => {
       }),
     );
   });
+
+  it.each([
+    [{ xms_edov: true }, true],
+    [{ xms_edov: '1' }, true],
+    [{ xms_edov: 'true' }, true],
+    [{ xms_edov: false }, false],
+    [{ xms_edov: '0' }, false],
+    [{ xms_edov: true, email_verified: false }, false],
+  ])(
+    'is verified by `xms_edov` where `email_verified` is missing, as from Entra: %j is %s',
+    (said, known) => {
+      const claims = { email: ada.email, ...said };
+      expect(isIncomplete(claims, rules)).toBe(false);
+      expect(E.isRight(vouchedPerson(claims, rules))).toBe(known);
+    },
+  );
 
   it.each([
     ['ada@example.com', true],
@@ -104,9 +123,8 @@ describe('claims of an ID token and of userinfo', () => {
       email: 'boss@example.com',
       email_verified: false,
     });
-    expect(mergedClaims({ email_verified: true }, { email: 'boss@example.com' })).toEqual({
-      email: 'boss@example.com',
-    });
+    for (const said of [{ email_verified: true }, { xms_edov: true }])
+      expect(mergedClaims(said, { email: 'boss@example.com' })).toEqual({ email: 'boss@example.com' });
   });
 });
 
