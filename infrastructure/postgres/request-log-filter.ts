@@ -1,6 +1,7 @@
 import { type FragmentSqlToken, sql } from 'slonik';
 import type { RequestLogExcept, RequestLogFilter } from '../../application/ports/request-logs.ts';
 import type { BespokeTag } from '../../domain/request-log/caller-tags.ts';
+import { clientClosed } from '../../domain/shared/request-failure.ts';
 import { all, asRange, hasFailed, leading, type ListCondition, unindexed } from './list-conditions.ts';
 import type { TimeList } from './time-list.ts';
 
@@ -68,7 +69,7 @@ export function listOf(filter: RequestLogFilter): TimeList {
   ];
   if (tag !== undefined && ofWho.length === 0) return listOfTag(tag, [...ofWhat, ...further]);
   const { lead: equality, others } = leading([...ofWho, ...ofWhat]);
-  const lead = equality ?? (filter.failed === true ? leadingFailed : undefined);
+  const lead = equality ?? (areAllFailed(filter) ? leadingFailed : undefined);
   const rest = [
     ...[...others, ...further].map(({ column, holds }) => holds(column)),
     ...(tag === undefined ? [] : [hasTag(tag)]),
@@ -78,6 +79,10 @@ export function listOf(filter: RequestLogFilter): TimeList {
     ? { ...ofLogs, by: 'time', rows }
     : { ...ofLogs, by: 'bucket', bucket: sql.fragment`l.list_bucket`, counted: rows, rows };
 }
+
+/** Whether a filter selects only requests that failed, as each code has except that of a client disconnect. */
+const areAllFailed = ({ failed, errorCode }: RequestLogFilter): boolean =>
+  failed === true || (errorCode !== undefined && errorCode !== clientClosed.code);
 
 /**
  * A list read by `request_log_tags_pair_idx`. That index also holds the status and the model; other conditions are

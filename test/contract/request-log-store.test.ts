@@ -20,25 +20,38 @@ const anInstant = fc
   .tuple(fc.constantFrom(0, 5, 10, 15, 60 * 24), fc.constantFrom(-60_000, -1, 0, 1, 60_000, 299_999))
   .map(([minutes, ms]) => new Date(Date.UTC(2028, 1, 29, 23, 50 + minutes) + ms));
 
-const aRow: fc.Arbitrary<Row> = fc.record({
-  request_log_id: fc.uuid(),
-  request_id: oneOf('one', 'two', 'x'.repeat(9000)),
-  api_key_id: orNull(oneOf(...ids)),
-  user_id: orNull(oneOf(...ids)),
-  team_id: orNull(oneOf('a', 'b')),
-  service_account_id: orNull(oneOf('a', 'b')),
-  model_key: orNull(oneOf('fast', 'large', 'größer')),
-  provider_key: orNull(oneOf('up', 'down')),
-  status_code: fc.constantFrom(200, 200, 200, 399, 400, 429, 498, 499, 500, 502),
-  error_code: orNull(oneOf('upstream_error', 'not_found')),
-  pricing_status: orNull(oneOf('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
-  caller_service: orNull(oneOf('cart', 'shop')),
-  caller_component: orNull(oneOf('a', 'b')),
-  caller_env: orNull(oneOf('prod', 'dev')),
-  agent_harness_key: orNull(oneOf('codex', 'other')),
-  occurred_at: anInstant.map((at) => at.toISOString()),
-  tags: fc.dictionary(oneOf('k', 'l'), oneOf('v', 'w'), { maxKeys: 2, noNullPrototype: true }),
-});
+/** As the gateway writes them: a code comes with a status that counts as failed, or is that of a client disconnect. */
+const anEnd = fc.constantFrom(200, 200, 200, 399, 400, 429, 498, 499, 500, 502).chain((status_code) =>
+  fc.record({
+    status_code: fc.constant(status_code),
+    error_code: isFailed(status_code)
+      ? orNull(oneOf('upstream_error', 'not_found'))
+      : fc.constant(status_code === 499 ? 'client_closed' : null),
+  }),
+);
+
+const aRow: fc.Arbitrary<Row> = fc
+  .tuple(
+    anEnd,
+    fc.record({
+      request_log_id: fc.uuid(),
+      request_id: oneOf('one', 'two', 'x'.repeat(9000)),
+      api_key_id: orNull(oneOf(...ids)),
+      user_id: orNull(oneOf(...ids)),
+      team_id: orNull(oneOf('a', 'b')),
+      service_account_id: orNull(oneOf('a', 'b')),
+      model_key: orNull(oneOf('fast', 'large', 'größer')),
+      provider_key: orNull(oneOf('up', 'down')),
+      pricing_status: orNull(oneOf('priced', 'legacy_estimated', 'unpriced', 'usage_missing')),
+      caller_service: orNull(oneOf('cart', 'shop')),
+      caller_component: orNull(oneOf('a', 'b')),
+      caller_env: orNull(oneOf('prod', 'dev')),
+      agent_harness_key: orNull(oneOf('codex', 'other')),
+      occurred_at: anInstant.map((at) => at.toISOString()),
+      tags: fc.dictionary(oneOf('k', 'l'), oneOf('v', 'w'), { maxKeys: 2, noNullPrototype: true }),
+    }),
+  )
+  .map(([end, row]) => ({ ...row, ...end }));
 
 /** Each filter is used in about one list of four, and its value may be one that no row has. */
 const asked = <A>(arbitrary: fc.Arbitrary<A>) => fc.option(arbitrary, { nil: undefined, freq: 1 });
@@ -54,7 +67,7 @@ const ofColumns = {
   modelKey: rarely(oneOf('fast', 'größer', 'none')),
   providerKey: rarely(oneOf('up', 'none')),
   statusCode: rarely(fc.constantFrom(200, 429, 418)),
-  errorCode: rarely(oneOf('upstream_error', 'none')),
+  errorCode: rarely(oneOf('upstream_error', 'client_closed', 'none')),
   service: rarely(oneOf('cart', 'none')),
   component: rarely(oneOf('a', 'none')),
   env: rarely(oneOf('prod', 'none')),
@@ -218,6 +231,8 @@ describe('the list of request logs', () => {
       ['another status', { statusCode: 429 }, 'request_logs_status_code_idx'],
       ['what failed', { failed: true }, 'request_logs_failed_idx'],
       ['what did not fail', { failed: false }, 'request_logs_occurred_at_idx'],
+      ['an error code', { errorCode: 'upstream_error' }, 'request_logs_failed_idx'],
+      ['a client disconnect', { errorCode: 'client_closed' }, 'request_logs_occurred_at_idx'],
       ['what failed of a user', { userId: user, failed: true }, 'request_logs_user_id_idx'],
       ['what failed of a model', { modelKey: 'fast', failed: true }, 'request_logs_model_key_idx'],
       [
@@ -279,6 +294,8 @@ describe('the list of request logs', () => {
     /** Filters for which rows are read from the table before it is known which are on the page. */
     const withRows = [
       'all but a model',
+      'an error code',
+      'a client disconnect',
       'a request id',
       'a long request id',
       'a user and a provider',
