@@ -27,6 +27,7 @@ export interface AdminEvent {
 }
 
 export interface AdminEventFilter {
+  readonly adminEventId: string | undefined;
   readonly actorUserId: string | undefined;
   readonly action: AdminAction | undefined;
   readonly targetKind: AdminTargetKind | undefined;

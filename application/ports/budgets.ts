@@ -127,7 +127,8 @@ export interface ListedAlert extends BudgetAlert {
 }
 
 export interface BudgetAlerts {
-  readonly page: (page: PageRequest) => Promise<Page<ListedAlert>>;
+  /** All alerts, newest first, or the one with an id. */
+  readonly page: (budgetAlertId: string | undefined, page: PageRequest) => Promise<Page<ListedAlert>>;
 }
 
 /** One mail to send, claimed by this process alone. */

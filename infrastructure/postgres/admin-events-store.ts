@@ -81,8 +81,9 @@ export const adminEventsStore = (pool: DatabasePool): AdminEvents => ({
     }),
 });
 
-function listOf({ actorUserId, action, targetKind, targetId }: AdminEventFilter): TimeList {
+function listOf({ adminEventId, actorUserId, action, targetKind, targetId }: AdminEventFilter): TimeList {
   const conditions = [
+    ...(adminEventId === undefined ? [] : [sql.fragment`e.admin_event_id = ${adminEventId}`]),
     ...(actorUserId === undefined ? [] : [sql.fragment`e.actor_user_id = ${actorUserId}`]),
     ...(action === undefined ? [] : [sql.fragment`e.action = ${action}`]),
     ...(targetKind === undefined ? [] : [sql.fragment`e.target_kind = ${targetKind}`]),

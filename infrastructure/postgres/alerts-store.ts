@@ -195,7 +195,10 @@ export const alertQueue = (pool: DatabasePool, distribution: Distribution = 'non
 });
 
 export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
-  page: async ({ page, pageSize }) => {
+  page: async (budgetAlertId, { page, pageSize }) => {
+    const asked =
+      budgetAlertId === undefined ? sql.fragment`true` : sql.fragment`a.budget_alert_id = ${budgetAlertId}`;
+    const rows = sql.fragment`budget_alerts a where ${asked}`;
     const items = await pool.any(sql.type(row(listedRow))`
       select a.budget_alert_id, a.threshold_bps, a.user_id, a.team_id, ${ownerName} as owner_name, a.cadence,
              a.amount_10000::text, a.window_start, a.window_end, a.spend_before_picousd::text,
@@ -206,10 +209,10 @@ export const alertsStore = (pool: DatabasePool): BudgetAlerts => ({
                        order by d.recipient), '[]')
               from budget_alert_deliveries d
               where d.budget_alert_id = a.budget_alert_id and d.ownership_scope_key = a.ownership_scope_key) as deliveries
-      from budget_alerts a order by a.created_at desc, a.budget_alert_id desc
+      from ${rows} order by a.created_at desc, a.budget_alert_id desc
       limit ${pageSize} offset ${(page - 1) * pageSize}
     `);
-    return { items: items.map(listedAlert), ...(await countOf(pool, sql.fragment`budget_alerts`)) };
+    return { items: items.map(listedAlert), ...(await countOf(pool, rows)) };
   },
 });
 

@@ -156,7 +156,7 @@ describe('an alert', () => {
     await putBudget(budgets, user, 1n);
     await settle(aRecord(user, 5n * unit));
     expect(await spendsOf(query, user)).toEqual([[0n, 5n * unit]]);
-    const { items } = await alertsStore(ledgerWithMail.pool).page({ page: 1, pageSize: 200 });
+    const { items } = await alertsStore(ledgerWithMail.pool).page(undefined, { page: 1, pageSize: 200 });
     const alert = items.find(({ owner }) => owner.kind === 'user' && owner.userId === userIdOf(user));
     expect(alert).toMatchObject({ amount: unit, spentBefore: 0n, spent: 5n * unit });
     expect(remaining(alert!)).toBe(-4n * unit);

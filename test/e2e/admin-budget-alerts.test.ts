@@ -22,6 +22,11 @@ describe('budget alerts', () => {
     expect(data).toMatchObject({ page: 1, page_size: 50, total: 7, total_is_lower_bound: false });
     expect(all.items.map((item) => item['owner_id'])).toEqual(made);
     const [email] = await query<{ email: string }>('select email from users where user_id = $1', [made[0]]);
+    const alone = await admin(
+      'GET',
+      `${root}/budget-alerts?budget_alert_id=${String(all.items[6]?.['budget_alert_id'])}`,
+    );
+    expect(alone.data).toMatchObject({ items: all.items.slice(6), total: 1 });
     expect(all.items[0]).toEqual({
       budget_alert_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       owner_kind: 'user',
@@ -98,6 +103,7 @@ describe('budget alerts', () => {
   });
 
   it.each([
+    ['budget_alert_id=1', 'budget_alert_id'],
     ['page=0', 'page'],
     ['page=-1', 'page'],
     ['page=1.5', 'page'],

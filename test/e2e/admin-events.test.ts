@@ -281,6 +281,12 @@ describe('GET /events', () => {
     const since = times.filter(({ at: time }) => time.getTime() >= third).length;
     expect(await amounts(`from=${at(third)}`)).toHaveLength(since);
     expect(await amounts(`to=${at(third)}`)).toHaveLength(6 - since);
+    const { items } = await events(`target_id=${teamId}`);
+    const id = String(items.at(-1)?.['admin_event_id']);
+    expect(await events(`admin_event_id=${id.toUpperCase()}`)).toMatchObject({
+      items: items.slice(-1),
+      total: 1,
+    });
     expect(await admin('GET', `/api/v1/admin/events?target_id=${teamId}`)).toMatchObject({
       data: { page: 1, page_size: 50, total: 6, total_is_lower_bound: false },
     });
@@ -289,6 +295,7 @@ describe('GET /events', () => {
   it.each([
     ['action=budget.change', 'action'],
     ['target_kind=models', 'target_kind'],
+    ['admin_event_id=1', 'admin_event_id'],
     ['actor_user_id=root', 'actor_user_id'],
     ['target_id=', 'target_id'],
     ['from=yesterday', 'from'],

@@ -141,6 +141,15 @@ describe('the alert of a budget', () => {
     await page.getByText('1–50 of 51').waitFor();
   });
 
+  it('is opened by its link, also if it is on another page of the list', async () => {
+    const [oldest] = await scene.query<{ id: string; ends: Date }>(
+      'select budget_alert_id as id, window_end as ends from budget_alerts order by created_at limit 1',
+    );
+    const page = await scene.open(`/alerts?open=${oldest?.id}`);
+    const ends = oldest?.ends.toISOString().slice(0, 10) ?? 'never';
+    await page.getByRole('dialog', { name: 'Alert of' }).getByText(ends).first().waitFor();
+  });
+
   it('is replaced by an error with request id and retry button if the API fails, and fits into 360 px', async () => {
     const page = scene.page();
     await whileFailing(page, '**/api/v1/admin/spend/budget-alerts*', async () => {

@@ -121,6 +121,24 @@ describe('the audit', () => {
     await link.waitFor();
   });
 
+  it('opens a change by its link, whatever the list shows', async () => {
+    const [oldest] = await scene.query<{ id: string }>(
+      `insert into admin_events (action, target_kind, target_id, occurred_at)
+       values ('mail.test', 'model', 'the-oldest', '2020-01-01Z') returning admin_event_id as id`,
+    );
+    await scene.query(`insert into admin_events (action, target_kind, target_id)
+      select 'model.test', 'model', 'filler' from generate_series(1, 60)`);
+    for (const filter of ['', 'action=team.create&']) {
+      const page = await scene.open(`/audit?${filter}open=${oldest?.id}`);
+      await page
+        .getByRole('dialog', { name: 'mail.test' })
+        .getByRole('link', { name: 'the-oldest' })
+        .waitFor();
+    }
+    const page = await scene.open('/audit?open=01234567-89ab-7def-8123-456789abcdef');
+    await page.getByRole('dialog').getByText('There is no change with this id.').waitFor();
+  });
+
   it('shows the present name of a person who was renamed a moment ago', async () => {
     const page = await scene.open('/audit?action=team.create');
     await rowsIn(page).last().getByText('root@example.com').waitFor();

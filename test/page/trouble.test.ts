@@ -198,12 +198,12 @@ describe('a drawer whose list fails to load', () => {
   it.each([
     ['/audit', '**/admin/events?*', 'Change'],
     ['/alerts', '**/budget-alerts?*', 'Alert'],
-  ])('at %s shows the error, and not that its row is on another page', async (path, url, title) => {
+  ])('at %s shows the error, and not that there is no such row', async (path, url, title) => {
     await whileFailing(scene.page(), url, async () => {
       const page = await scene.open(`${path}?open=some`);
       const drawer = page.getByRole('dialog', { name: title });
       await drawer.getByRole('alert').getByText('Something broke.').waitFor();
-      expect(await drawer.getByText('is not on this page').count()).toBe(0);
+      expect(await drawer.getByText('with this id').count()).toBe(0);
     });
   });
 });

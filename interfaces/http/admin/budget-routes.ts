@@ -16,6 +16,7 @@ import {
   setBudget,
 } from './budget-bodies.ts';
 import { budgetBody, budgetTerms } from './budget-input.ts';
+import { uuid } from './query.ts';
 
 export interface BudgetRoutePorts {
   readonly budgets: Budgets;
@@ -46,9 +47,9 @@ export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => 
   listRoute({
     path: `${root}/budget-alerts`,
     summary: 'Budget alerts with their deliveries, newest first.',
-    query: {},
+    query: { budget_alert_id: uuid },
     item: budgetAlert,
-    find: async (_asked, page) => E.right(await ports.budgetAlerts.page(page)),
+    find: async (asked, page) => E.right(await ports.budgetAlerts.page(asked.budget_alert_id, page)),
     present: presentAlert,
   }),
   ...(['users', 'teams'] as const).flatMap((segment) => ownerRoutes(ports, segment)),

@@ -13,6 +13,7 @@ export interface EventRoutePorts {
 }
 
 const filters = {
+  admin_event_id: uuid,
   actor_user_id: uuid,
   action: optionalInput(choiceInput(adminActions)),
   target_kind: optionalInput(choiceInput(adminTargetKinds)),
@@ -43,6 +44,7 @@ export const eventRoutes = ({ adminEvents }: EventRoutePorts): readonly AdminRou
     item: adminEvent,
     find: async (asked, page) => {
       const filter = {
+        adminEventId: asked.admin_event_id,
         actorUserId: asked.actor_user_id,
         action: asked.action,
         targetKind: asked.target_kind,

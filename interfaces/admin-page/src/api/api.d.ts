@@ -3380,6 +3380,7 @@ export interface operations {
     get_admin_spend_budget_alerts: {
         parameters: {
             query?: {
+                budget_alert_id?: string;
                 page?: number;
                 page_size?: number;
             };
@@ -5235,6 +5236,7 @@ export interface operations {
     get_admin_events: {
         parameters: {
             query?: {
+                admin_event_id?: string;
                 actor_user_id?: string;
                 action?: "budget.set" | "budget.delete" | "api_key.create" | "api_key.update" | "api_key.rotate" | "api_key.revoke" | "admin.create" | "user.sign_up" | "user.set_role" | "password.change" | "second_factor.enrol" | "second_factor.remove" | "user.create" | "user.update" | "team.create" | "team.update" | "team_member.set" | "team_member.delete" | "service_account.create" | "service_account.update" | "admin_token.create" | "admin_token.revoke" | "model.test" | "mail.test" | "rate_limit.set" | "rate_limit.delete";
                 target_kind?: "user" | "team" | "service_account" | "api_key" | "admin_token" | "model";
@@ -9343,4 +9345,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 328ad0d1a5e575d6e52e99f744a0447ef32f6a7c119f70a306bb0d157669b177.
+// Of the description with SHA-256 bad156d64991a9b86417109aac746bc104f335142018ca8aaa5875e43e0bf755.

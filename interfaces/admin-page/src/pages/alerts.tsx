@@ -61,7 +61,17 @@ export function Page() {
     read(api.GET('/api/v1/admin/spend/budget-alerts', { params: { query: { page } }, signal })),
   );
   const open = filters['open'];
-  const shown = useOpened(alerts.data?.items, open, ({ budget_alert_id: id }) => id);
+  const opened = useOpened(
+    alerts,
+    open,
+    ({ budget_alert_id: id }) => id,
+    'budget-alerts',
+    (id, signal) =>
+      read(
+        api.GET('/api/v1/admin/spend/budget-alerts', { params: { query: { budget_alert_id: id } }, signal }),
+      ),
+  );
+  const shown = opened.row;
   return (
     <Frame
       title="Alerts"
@@ -94,12 +104,12 @@ export function Page() {
         >
           {shown !== undefined ? (
             <AlertDetail alert={shown} />
-          ) : alerts.error !== null ? (
-            <Failed error={alerts.error} again={() => void alerts.refetch()} />
-          ) : alerts.isPending ? (
+          ) : opened.error !== null ? (
+            <Failed error={opened.error} again={opened.again} />
+          ) : opened.isPending ? (
             <Waiting for="the alert" />
           ) : (
-            <p>This alert is not on this page of the list.</p>
+            <p>There is no alert with this id.</p>
           )}
         </Drawer>
       )}

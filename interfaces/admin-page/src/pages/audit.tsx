@@ -101,7 +101,15 @@ export function Page() {
   const fault = (name: string): string | undefined => faultOf(events.error, name);
   const isFieldFault = typedFilters.some((name) => fault(name) !== undefined);
   const open = filters['open'];
-  const shown = useOpened(events.data?.items, open, ({ admin_event_id: id }) => id);
+  const opened = useOpened(
+    events,
+    open,
+    ({ admin_event_id: id }) => id,
+    'admin-events',
+    (id, signal) =>
+      read(api.GET('/api/v1/admin/events', { params: { query: { admin_event_id: id } }, signal })),
+  );
+  const shown = opened.row;
   return (
     <Frame
       title="Audit"
@@ -163,12 +171,12 @@ export function Page() {
         >
           {shown !== undefined ? (
             <EventDetail event={shown} />
-          ) : events.error !== null ? (
-            <Failed error={events.error} again={() => void events.refetch()} />
-          ) : events.isPending ? (
+          ) : opened.error !== null ? (
+            <Failed error={opened.error} again={opened.again} />
+          ) : opened.isPending ? (
             <Waiting for="the change" />
           ) : (
-            <p>This change is not on this page of the list.</p>
+            <p>There is no change with this id.</p>
           )}
         </Drawer>
       )}

@@ -67,19 +67,32 @@ async function withLastPage<R>(
 }
 
 /**
- * The row that is open. Once it was seen it stays, although newer rows may have moved it to another page since.
- * `undefined` when no page that was seen has it.
+ * The row that is open. Once it was seen it stays, although newer rows may have moved it to another page since. One that
+ * the page of the list does not have is loaded by its id, so that a link to it lasts (rule 52.261).
  */
 export function useOpened<R>(
-  rows: readonly R[] | undefined,
+  list: UseQueryResult<ListPage<R>>,
   open: string | undefined,
   idOf: (row: R) => string,
-): R | undefined {
+  key: string,
+  load: (id: string, signal: AbortSignal) => Promise<ListPage<R>>,
+) {
   const seen = useRef<R>(undefined);
-  seen.current = [...(rows ?? []), ...(seen.current === undefined ? [] : [seen.current])].find(
+  seen.current = [...(list.data?.items ?? []), ...(seen.current === undefined ? [] : [seen.current])].find(
     (row) => idOf(row) === open,
   );
-  return seen.current;
+  const isElsewhere = open !== undefined && seen.current === undefined && list.isSuccess;
+  const alone = useQuery({
+    queryKey: [key, 'one', open],
+    queryFn: ({ signal }) => load(open ?? '', signal),
+    enabled: isElsewhere,
+  });
+  return {
+    row: seen.current ?? alone.data?.items[0],
+    error: list.error ?? alone.error,
+    isPending: list.isPending || alone.isLoading,
+    again: () => void (list.error === null ? alone : list).refetch(),
+  };
 }
 
 /** The API has no pages beyond this many rows. */
