@@ -24,6 +24,21 @@ describe('over plain http, where a browser gives a page no clipboard', () => {
   });
 });
 
+describe('a double click', () => {
+  it('makes a change once', async () => {
+    const page = await scene.open('/keys?owner_kind=team&owner_id=platform');
+    const button = (name: string) => page.getByRole('button', { name, exact: true });
+    await button('New key').click();
+    await page.getByLabel('Name', { exact: true }).last().fill('clicked twice');
+    await button('Create key').dblclick();
+    await page.getByText('Not copied yet.').waitFor();
+    await button('Close').click();
+    await button('Leave without it').click();
+    await page.getByRole('row', { name: 'clicked twice' }).first().waitFor();
+    expect(await page.getByRole('row', { name: 'clicked twice' }).count()).toBe(1);
+  });
+});
+
 describe('without a network', () => {
   it('the page shows an error, and loads again by itself when the network is back', async () => {
     await makeKey('laptop');

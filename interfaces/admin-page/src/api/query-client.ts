@@ -1,4 +1,4 @@
-import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { MutationCache, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 
 type Listener = () => void;
@@ -23,6 +23,9 @@ const readAnew = (error: Error): void => {
 /** A query is retried once when no answer came, or a 503. Any other answer is final. */
 const isWorthARetry = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && (error.status === 0 || error.status === 503);
+
+// The second click of a double click must find the button disabled (rule 52.262): the library's timer may run after it.
+notifyManager.setScheduler(queueMicrotask);
 
 export const queryClient: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noticeLostSession }),
