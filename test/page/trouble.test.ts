@@ -39,6 +39,26 @@ describe('a double click', () => {
   });
 });
 
+describe('text of a row', () => {
+  it('can be selected with the mouse, which does not open the row; a click then does', async () => {
+    await makeKey('selectable');
+    const page = await scene.open('/keys');
+    const row = page.getByRole('row', { name: 'selectable' });
+    const cell = row.getByText('selectable');
+    const box = await cell.boundingBox();
+    if (box === null) throw new Error('the row is not shown');
+    const middle = box.y + box.height / 2;
+    await page.mouse.move(box.x + 1, middle);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 1, middle, { steps: 5 });
+    await page.mouse.up();
+    expect(await page.evaluate('String(getSelection())')).toContain('selectabl');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await row.getByRole('cell').last().click();
+    await page.getByRole('dialog').waitFor();
+  });
+});
+
 describe('without a network', () => {
   it('the page shows an error, and loads again by itself when the network is back', async () => {
     await makeKey('laptop');

@@ -137,7 +137,7 @@ function Row<R>({
       tabIndex={isFirst ? 0 : -1}
       aria-selected={isOpen}
       onClick={(event) => {
-        if (!isControl(event.target)) onOpen(row);
+        if (!isControl(event.target) && !hasSelected()) onOpen(row);
       }}
       onKeyDown={(event) => {
         if (event.key !== 'Enter' || isControl(event.target)) return;
@@ -152,6 +152,9 @@ function Row<R>({
 
 const isControl = (target: EventTarget): boolean =>
   target instanceof Element && target.closest('a, button, input, select, summary') !== null;
+
+/** Whether the press that has just ended selected text, to copy it (rule 52.263). Pressing elsewhere clears it first. */
+const hasSelected = (): boolean => getSelection()?.isCollapsed === false;
 
 /** Arrows, Home and End move the focus between rows. */
 function walk(event: KeyboardEvent, body: HTMLElement | null): void {
