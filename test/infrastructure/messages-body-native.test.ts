@@ -196,6 +196,15 @@ it('blank text of the assistant, which other models write before a call, is remo
   ]);
 });
 
+it('a turn of the assistant without a block, as some answers have none, is not sent back', () => {
+  const empty = { role: 'assistant', content: [] };
+  expect(sent({ ...minimal, messages: [user, empty, user] }, rawPredictRules)['messages']).toEqual([
+    user,
+    user,
+  ]);
+  expect(sent({ ...minimal, messages: [user, empty] }, invokeRules)['messages']).toEqual([user]);
+});
+
 describe('thinking blocks', () => {
   const made = { type: 'thinking', thinking: 'Hm.', signature: '' };
   const signed = { type: 'thinking', thinking: '', signature: 'c2ln' };
@@ -210,15 +219,13 @@ describe('thinking blocks', () => {
     ]);
   });
 
-  it('a message that becomes empty without them is omitted, and one that was empty is kept', () => {
+  it('a message that becomes empty without them is omitted', () => {
     const messages = [
       user,
       { role: 'assistant', content: [made, { type: 'thinking', thinking: 'x' }] },
       user,
     ];
     expect(sent({ ...minimal, messages }, invokeRules)['messages']).toEqual([user, user]);
-    const empty = [user, { role: 'assistant', content: [] }];
-    expect(sent({ ...minimal, messages: empty }, invokeRules)['messages']).toEqual(empty);
   });
 });
 

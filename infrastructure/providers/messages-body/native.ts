@@ -103,7 +103,7 @@ function nativeMessages(
   return E.right(kept);
 }
 
-/** Returns `undefined` if nothing is left after removing what cannot be replayed. */
+/** Returns `undefined` if a turn of the assistant says nothing after removing what cannot be replayed. */
 function nativeMessage(
   message: JsonObject,
   path: string,
@@ -121,7 +121,7 @@ function nativeMessage(
       blocks.push(withBoundId(withoutSignature(block), boundId));
     }
   }
-  if (blocks.length === 0 && content.length > 0) return E.right(undefined);
+  if (blocks.length === 0 && role === 'assistant') return E.right(undefined);
   return E.right({ ...message, content: blocks });
 }
 
@@ -129,7 +129,10 @@ function nativeMessage(
 const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
   type === 'thinking' && (!isString(signature) || signature === '');
 
-/** Models of other upstreams write blank texts, mostly before a call. The messages API rejects them (rule 17.122). */
+/**
+ * Models of other upstreams write blank texts, mostly before a call, and models of this family end some turns without
+ * a word. The messages API rejects both when they are sent back (rules 17.122, 17.381).
+ */
 const isBlankText = ({ type, text }: JsonObject): boolean => type === 'text' && isBlank(text);
 
 const isBlank = (text: Json | undefined): boolean => isString(text) && text.trim() === '';
