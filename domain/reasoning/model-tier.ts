@@ -104,6 +104,31 @@ export function takesStrictTools(upstreamModel: string): boolean {
   return model !== undefined && !isNewer(firstStrict, model);
 }
 
+/** What asks a model for no thinking; for one that always thinks, its least effort. */
+export type ThinkingOff = 'disabled' | 'between_tools' | 'least_effort';
+
+/**
+ * The first models of each family that refuse `thinking.type: disabled`: Fable, Mythos and Opus always think
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-adaptive-thinking.html,
+ * https://platform.claude.com/docs/en/models/opus-5-5/migration-guide), and Sonnet has another word for it
+ * (https://platform.claude.com/docs/en/models/sonnet-5-5/migration-guide).
+ */
+const firstNotDisabled: readonly (ModelName & { readonly off: ThinkingOff })[] = [
+  { family: 'fable', major: 5, minor: 0, off: 'least_effort' },
+  { family: 'mythos', major: 5, minor: 0, off: 'least_effort' },
+  { family: 'opus', major: 5, minor: 5, off: 'least_effort' },
+  { family: 'sonnet', major: 5, minor: 5, off: 'between_tools' },
+];
+
+/** How a model is asked not to think (rule 16.381). */
+export function thinkingOff(upstreamModel: string): ThinkingOff {
+  const model = nameIn(upstreamModel.toLowerCase());
+  const row = firstNotDisabled.find(
+    (first) => model !== undefined && first.family === model.family && !isNewer(first, model),
+  );
+  return row?.off ?? 'disabled';
+}
+
 const isSameVersion = (a: Version, b: Version): boolean => a.major === b.major && a.minor === b.minor;
 
 const isNewer = (a: Version, b: Version): boolean =>

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { disagreement } from '../shared/field-errors.ts';
 import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
 import type { Json } from '../shared/json.ts';
-import type { ModelTier } from './model-tier.ts';
+import type { ModelTier, ThinkingOff } from './model-tier.ts';
 import type { ThinkingRequestKind, ReasoningRequest, ThinkingBudget } from './reasoning-request.ts';
 
 /** The platforms that serve messages-family models: A and B. */
@@ -31,16 +31,17 @@ const effortBeta = 'effort-2025-11-24';
 
 /**
  * Thinking by family tier, and by platform where the platforms differ: the specification's table
- * (rules 16.1, 16.4, 16.5, 16.8, 16.11).
+ * (rules 16.1, 16.4, 16.5, 16.8, 16.11). `off` says how the model is asked not to think.
  */
 export function planThinking(
   tier: ModelTier,
   platform: Platform,
   requested: ReasoningRequest,
+  off: ThinkingOff,
 ): Either<GatewayError, ThinkingPlan> {
   const row: Row = thinkingTable[tier];
   const cell = row[requested.kind];
-  const decided = rules[typeof cell === 'string' ? cell : cell[platform]](planInput(requested));
+  const decided = rules[typeof cell === 'string' ? cell : cell[platform]](planInput(requested, off));
   if (E.isLeft(decided)) return decided;
   const { thinking, effort } = decided.right;
   const needsBeta = tier === 'one_older' && platform === 'b' && (effort ?? requested.ownEffort) !== undefined;
@@ -51,8 +52,8 @@ export function planThinking(
 type Rule =
   /** The caller's own thinking, if any. */
   | 'as_asked'
-  /** `thinking: {type: disabled}`. */
-  | 'disabled'
+  /** `thinking: {type: disabled}`, or what the model has in its place. */
+  | 'off'
   /** `thinking: {type: adaptive}` plus `output_config.effort`. */
   | 'adaptive_with_effort'
   /** `output_config.effort` alone. */
@@ -77,7 +78,7 @@ const thinkingTable = {
    */
   latest: {
     nothing: 'as_asked',
-    off: 'disabled',
+    off: 'off',
     disabled: 'as_asked',
     between_tools: 'as_asked',
     adaptive: 'as_asked',
@@ -88,7 +89,7 @@ const thinkingTable = {
   /** Effort maps to adaptive thinking plus `output_config.effort`; caller manual budgets pass through. */
   previous: {
     nothing: 'as_asked',
-    off: 'disabled',
+    off: 'off',
     disabled: 'as_asked',
     between_tools: 'as_asked',
     adaptive: 'as_asked',
@@ -140,24 +141,28 @@ type Decision = Either<GatewayError, Omit<ThinkingPlan, 'betas'>>;
 interface PlanInput {
   /** The caller's own thinking without a budget. */
   readonly own: Thinking | undefined;
+  readonly off: ThinkingOff;
   readonly effort: string | undefined;
   readonly effortField: string;
   readonly budget: ThinkingBudget;
 }
 
+const leastEffort = 'low';
+
 /**
  * Chat's `minimal` is below `low`, and these models refuse it: it becomes the lowest effort that they have
  * (rule 16.14).
  */
-const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', 'low']]);
+const leastEfforts: ReadonlyMap<string, string> = new Map([['minimal', leastEffort]]);
 
-const planInput = (requested: ReasoningRequest): PlanInput => {
+const planInput = (requested: ReasoningRequest, off: ThinkingOff): PlanInput => {
   const effort = 'effort' in requested ? requested.effort : undefined;
   return {
     own:
       requested.kind === 'adaptive' || requested.kind === 'disabled' || requested.kind === 'between_tools'
         ? { type: requested.kind }
         : undefined,
+    off,
     effort: effort === undefined ? undefined : (leastEfforts.get(effort.value) ?? effort.value),
     effortField: effort?.field ?? 'thinking.type',
     budget: 'budget' in requested ? requested.budget : { field: 'thinking.budget_tokens', value: undefined },
@@ -179,7 +184,8 @@ const manualField = ({ field, value }: ThinkingBudget): string =>
 
 const rules: Readonly<Record<Rule, (asked: PlanInput) => Decision>> = {
   as_asked: ({ own }) => decided(own),
-  disabled: () => decided({ type: 'disabled' }),
+  off: ({ off }) =>
+    off === 'least_effort' ? decided({ type: 'adaptive' }, leastEffort) : decided({ type: off }),
   adaptive_with_effort: ({ effort }) => decided({ type: 'adaptive' }, effort),
   effort_only: ({ effort }) => decided(undefined, effort),
   manual: ({ budget }) => manual(budget),

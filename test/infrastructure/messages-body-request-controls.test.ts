@@ -52,6 +52,18 @@ describe('limits, sampling and stops', () => {
         });
   });
 
+  it.each<[string, object]>([
+    ['claude-fable-5-1', { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
+    ['claude-opus-5-5', { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
+    ['claude-sonnet-5-5', { thinking: { type: 'between_tools' } }],
+  ])('an effort of none works on models that cannot be told not to think: %s', (upstreamModel, expected) => {
+    for (const [, rules] of styles)
+      expect(sent({ ...minimal, reasoning_effort: 'none' }, rules, { upstreamModel })).toEqual({
+        ...sent(minimal, rules, { upstreamModel }),
+        ...expected,
+      });
+  });
+
   it('latest generation: defaults are omitted, other values rejected', () => {
     const latest = { upstreamModel: 'anthropic/claude-opus-4-7' };
     expect(sent({ ...minimal, temperature: 1, top_p: 1 }, rawPredictRules, latest)).toEqual(sent(minimal));

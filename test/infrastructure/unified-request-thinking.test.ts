@@ -16,6 +16,18 @@ describe('thinking controls', () => {
     ['effort', latest, { reasoning_effort: 'high' }, { thinking: { type: 'adaptive', effort: 'high' } }],
     ['effort', previous, { reasoning: { effort: 'low' } }, { thinking: { type: 'adaptive', effort: 'low' } }],
     ['no effort', previous, { reasoning_effort: 'none' }, { thinking: { type: 'disabled' } }],
+    [
+      'no effort, of a model that always thinks',
+      'us.anthropic.claude-opus-5-5-v1:0',
+      { reasoning_effort: 'none' },
+      { thinking: { type: 'adaptive', effort: 'low' } },
+    ],
+    [
+      'no effort, of a model that has another word for it',
+      'anthropic.claude-sonnet-5-5',
+      { reasoning_effort: 'none' },
+      { thinking: { type: 'between_tools' } },
+    ],
     ['adaptive thinking', latest, { thinking: { type: 'adaptive' } }, { thinking: { type: 'adaptive' } }],
     [
       'adaptive thinking with a display, and an effort',

@@ -13,7 +13,7 @@ import {
   without,
 } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
-import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
+import { type ModelTier, thinkingOff } from '../../../domain/reasoning/model-tier.ts';
 import {
   requestingField,
   chatReasoningFields,
@@ -144,7 +144,7 @@ function reasoningFields(
   { upstreamModel, tier, effortPlacement, translated }: FieldTerms,
 ): Either<GatewayError, ReasoningAsSent> {
   if (tier === undefined) return otherFamilyReasoning(upstreamModel, requested, translated);
-  const plan = planThinking(tier, 'b', requested);
+  const plan = planThinking(tier, 'b', requested, thinkingOff(upstreamModel));
   if (E.isLeft(plan)) return plan;
   const effort = plan.right.effort ?? requested.ownEffort;
   return E.right({ fields: thinkingFields(plan.right, effort, own, effortPlacement) });

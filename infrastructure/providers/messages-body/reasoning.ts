@@ -10,6 +10,7 @@ import {
   without,
 } from '../../../domain/shared/json.ts';
 import { chatReasoningFields, readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
+import { thinkingOff } from '../../../domain/reasoning/model-tier.ts';
 import { messagesTier } from '../../../domain/reasoning/route-tier.ts';
 import { omittedSampling } from '../../../domain/reasoning/sampling-policy.ts';
 import { type Platform, planThinking } from '../../../domain/reasoning/thinking-plan.ts';
@@ -37,7 +38,7 @@ export function withReasoning(
   const tier = messagesTier(route);
   const requested = readReasoningRequest(body);
   if (E.isLeft(requested)) return requested;
-  const plan = planThinking(tier, platform, requested.right);
+  const plan = planThinking(tier, platform, requested.right, thinkingOff(route.upstreamModel));
   if (E.isLeft(plan)) return plan;
   const omitted = omittedSampling(tier, body);
   if (E.isLeft(omitted)) return omitted;

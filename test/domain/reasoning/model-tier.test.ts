@@ -6,6 +6,7 @@ import {
   modelTiers,
   takesStrictTools,
   takesSystemTurns,
+  thinkingOff,
 } from '../../../domain/reasoning/model-tier.ts';
 
 /** Ids by tier, as platforms write them and as the specification's table names them. */
@@ -139,6 +140,24 @@ describe('messages of the role `system` inside a conversation', () => {
     ['an-opaque-profile', false],
   ])('%s accepts them: %p', (id, expected) => {
     expect(takesSystemTurns(id)).toBe(expected);
+  });
+});
+
+describe('no thinking', () => {
+  it.each([
+    ['claude-opus-5-5', 'least_effort'],
+    ['anthropic/claude-opus-6@20270101', 'least_effort'],
+    ['us.anthropic.claude-fable-5-v1:0', 'least_effort'],
+    ['claude-fable-5-1', 'least_effort'],
+    ['claude-mythos-5', 'least_effort'],
+    ['claude-sonnet-5-5', 'between_tools'],
+    ['claude-opus-5', 'disabled'],
+    ['claude-opus-4-8', 'disabled'],
+    ['claude-sonnet-5@20260601', 'disabled'],
+    ['claude-haiku-5-5', 'disabled'],
+    ['an-opaque-profile', 'disabled'],
+  ])('is asked of %s by %s', (id, expected) => {
+    expect(thinkingOff(id)).toBe(expected);
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { type ModelTier, modelTiers } from '../../../domain/reasoning/model-tier.ts';
+import { type ModelTier, modelTiers, type ThinkingOff } from '../../../domain/reasoning/model-tier.ts';
 import { readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import { type Platform, planThinking, type ThinkingPlan } from '../../../domain/reasoning/thinking-plan.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -160,9 +160,10 @@ const planFor = (
   tier: ModelTier,
   platform: Platform,
   body: JsonObject,
+  off: ThinkingOff = 'disabled',
 ): E.Either<GatewayError, ThinkingPlan> => {
   const ask = readReasoningRequest(body);
-  return E.isLeft(ask) ? ask : planThinking(tier, platform, ask.right);
+  return E.isLeft(ask) ? ask : planThinking(tier, platform, ask.right, off);
 };
 
 const names = Object.keys(requests) as Request[];
@@ -271,6 +272,21 @@ describe('any thinking plan', () => {
         const beside = { ...body, reasoning_budget_tokens: 2048 };
         expect(planFor('one_older', platform, beside)).toMatchObject({ right: { effort: 'low' } });
       }
+    },
+  );
+
+  it.each<[ThinkingOff, ThinkingPlan['thinking'], string | undefined]>([
+    ['disabled', disabled, undefined],
+    ['between_tools', betweenTools, undefined],
+    ['least_effort', adaptive, 'low'],
+  ])(
+    'an effort of none asks the model in its own words, or for its least effort: %s',
+    (off, thinking, effort) => {
+      for (const platform of platforms)
+        for (const tier of ['latest', 'previous'] as const)
+          expect(planFor(tier, platform, { reasoning_effort: 'none' }, off)).toEqual(
+            E.right({ thinking, effort, betas: [] }),
+          );
     },
   );
 
