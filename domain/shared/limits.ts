@@ -55,6 +55,15 @@ export const maxEventHeadersBytes = 128 * 1024;
  */
 export const maxUpstreamBodyBytes = 192 * 1024 * 1024;
 
+/**
+ * JSON values and object members in such an answer (rule 35.361), which is read by the one thread that reads all large
+ * answers and bodies. 2048 embeddings of 4096 numbers have 8.4 million values. Reading ten million empty objects takes
+ * three seconds and a gigabyte, and so do four million members with distinct names. Six times as many, for which an
+ * answer has the bytes, take minutes and more memory than the thread has.
+ */
+export const maxAnswerValues = 10_000_000;
+export const maxAnswerMembers = 4_000_000;
+
 /** Bytes of an upstream's error body that are read: enough for any message that a person wrote. */
 export const maxUpstreamErrorBytes = 64 * 1024;
 
@@ -156,8 +165,8 @@ export const maxMcpUriChars = 8192;
 export const maxMcpValues = 100_000;
 
 /**
- * Keys spelled with an escape in one body, or in one event of a stream. Each takes five times as long to parse as a
- * plain key, and tools with names outside ASCII need only a few dozen.
+ * Keys spelled with an escape in one body or whole answer, or in one event of a stream. Each takes five times as long to
+ * parse as a plain key, and tools with names outside ASCII need only a few dozen.
  */
 export const maxEscapedKeys = 20_000;
 

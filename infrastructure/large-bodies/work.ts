@@ -17,9 +17,11 @@ import { redactedRequest, redactedResponse } from '../../domain/payload/payload.
 import { forCaller, type RedactionRules, redactionRules } from '../../domain/payload/redact.ts';
 import type { ApiFamily, ResolvedRoute, Route } from '../../domain/routing/model.ts';
 import { outboundText } from '../../domain/shared/outbound-text.ts';
+import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
 import { connectedProvider, routingProvider } from '../providers/registry.ts';
 import { sanitiser } from '../providers/sanitiser.ts';
+import { exceedsAnswerLimits } from '../providers/wire/bounded-data.ts';
 import { type WrittenPart, writtenCall } from '../providers/written.ts';
 import { textDigest } from '../text-digest.ts';
 import type { TaskKind, Tasks } from './messages.ts';
@@ -61,6 +63,10 @@ export function largeWork(): Work {
 
 const textOf = ({ buffer, byteOffset, length }: Uint8Array): string =>
   Buffer.from(buffer, byteOffset, length).toString('utf8');
+
+/** Each byte as a character, which takes half the memory of some texts, and keeps all that JSON consists of. */
+const bytesAsText = ({ buffer, byteOffset, length }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, length).toString('latin1');
 
 const rulesOf = ({ source, callerKey }: Pick<Redaction, 'source' | 'callerKey'>): RedactionRules =>
   forCaller(redactionRules(source.redactionPaths, source.credentials), callerKey);
@@ -135,8 +141,14 @@ const asBytes = (request: WrittenPart): WrittenPart =>
 
 const bytesOf = (text: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(text);
 
+const tooManyValues: UpstreamFault = {
+  kind: 'protocol',
+  message: 'The upstream sent an answer with too many JSON values.',
+};
+
 function readAnswer({ answer, config }: Tasks['readAnswer']['input']): Tasks['readAnswer']['answer'] {
   const { terms, parts, family, requestLogId, source } = answer;
+  if (parts.some(({ text }) => exceedsAnswerLimits(bytesAsText(text)))) return E.left(tooManyValues);
   const rules = redactionRules(source.redactionPaths, source.credentials);
   const { dialect } = reachedBy(
     config,

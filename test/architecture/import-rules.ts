@@ -183,7 +183,7 @@ export const rules: readonly Rule[] = [
     of: /^infrastructure\/large-bodies\//,
     files: [
       /^infrastructure\/(?:large-bodies\/|text-digest\.ts$|config\/provider-config\.ts$)/,
-      /^infrastructure\/providers\/(?:executor|registry|sanitiser|written)\.ts$/,
+      /^infrastructure\/providers\/(?:executor|registry|sanitiser|written|wire\/bounded-data)\.ts$/,
       /^application\/(?:ports\/|(?:families|model-request|caller-answer)\.ts$)/,
       /^domain\//,
     ],

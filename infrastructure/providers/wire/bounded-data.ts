@@ -1,22 +1,37 @@
 import { backslashFrom, closingQuote } from '../../../domain/shared/backslashes.ts';
 import {
+  maxAnswerMembers,
+  maxAnswerValues,
   maxEscapedKeys,
   maxStreamEventMembers,
   maxStreamEventValues,
 } from '../../../domain/shared/limits.ts';
 
-/** Shorter texts cannot hold too many values or members, or too many keys with an escape (`"\n":1,`). */
-const maxPlainChars = 2 * maxStreamEventValues;
-const maxEscapedChars = 7 * maxEscapedKeys;
+/** The most JSON values of a text, and the most object members. */
+interface Limits {
+  readonly values: number;
+  readonly members: number;
+}
+const ofEvent: Limits = { values: maxStreamEventValues, members: maxStreamEventMembers };
+const ofAnswer: Limits = { values: maxAnswerValues, members: maxAnswerMembers };
 
 /**
  * Whether the data of an event has more than `maxStreamEventValues` JSON values, `maxStreamEventMembers` members or
  * `maxEscapedKeys` keys with an escape, which is too much for the event loop. The text is counted to its end whether it
  * is valid JSON or not, because a repeated key or an error ahead of so many values would not save its readers the work.
  */
-export function exceedsEventLimits(data: string): boolean {
+export const exceedsEventLimits = (data: string): boolean => exceeds(data, ofEvent);
+
+/** The same for a whole answer: more than `maxAnswerValues` or `maxAnswerMembers` are too much for the worker thread. */
+export const exceedsAnswerLimits = (text: string): boolean => exceeds(text, ofAnswer);
+
+/** A shorter text cannot hold too many keys with an escape (`"\n":1,`). */
+const maxEscapedChars = 7 * maxEscapedKeys;
+
+/** A text of less than two characters for each value cannot hold too many of them, nor too many members. */
+function exceeds(data: string, limits: Limits): boolean {
   if (data.length <= maxEscapedChars) return false;
-  return (data.length > maxPlainChars || data.includes('\\')) && isOver(data);
+  return (data.length > 2 * limits.values || data.includes('\\')) && isOver(data, limits);
 }
 
 const space = 0x20;
@@ -28,7 +43,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-function isOver(data: string): boolean {
+function isOver(data: string, limits: Limits): boolean {
   let [values, members, escapedKeys] = [1, 0, 0];
   let nextBackslash = -1;
   let isEscaped = false;
@@ -43,8 +58,7 @@ function isOver(data: string): boolean {
       members += 1;
       if (isEscaped) escapedKeys += 1;
     } else if (code === comma || opens(code, data.charCodeAt(at + 1))) values += 1;
-    if (values > maxStreamEventValues || members > maxStreamEventMembers || escapedKeys > maxEscapedKeys)
-      return true;
+    if (values > limits.values || members > limits.members || escapedKeys > maxEscapedKeys) return true;
   }
   return false;
 }
