@@ -1,5 +1,11 @@
 import type { ProviderKind } from '../../domain/routing/model.ts';
-import { maxEventLoopBodyBytes, maxMcpRequestBytes, maxEventLoopValues } from '../../domain/shared/limits.ts';
+import {
+  maxAnswerValues,
+  maxEventLoopBodyBytes,
+  maxEventLoopValues,
+  maxMcpRequestBytes,
+  maxUpstreamBodyBytes,
+} from '../../domain/shared/limits.ts';
 import type { ConfigFile } from '../support/gateway.ts';
 
 /** Just below `server.body_max_bytes` and `server.body_max_values`, with room for the rest of the body. */
@@ -162,11 +168,21 @@ export const families = {
   },
 } as const;
 
-/** Answers just below the size limit for upstreams, by the path of the provider of their model. */
+/**
+ * Answers just below the limits for upstreams, by the path of the provider of their model: the embeddings of 2048 texts
+ * with a number a line, one text as long as an answer may be, and as many values as it may have.
+ */
 export const largeAnswers = {
-  '/numbers': () => embeddingsOf(`[${'0.0123456789,'.repeat((60 * 1024 * 1024) / 13)}0.5]`),
-  '/short-numbers': () => embeddingsOf(`[${'1,'.repeat(30 * 1024 * 1024)}0.5]`),
-  '/base64': () => embeddingsOf(`"${'abcd'.repeat(15 * 1024 * 1024)}"`),
+  '/vectors': () =>
+    embeddingsOf(
+      `[${Array(2048)
+        .fill(`[\n${'      -0.012345678,\n'.repeat(3071)}0.5]`)
+        .join()}]`,
+    ),
+  '/base64': () => embeddingsOf(`"${'abcd'.repeat((maxUpstreamBodyBytes - 2048) / 4)}"`),
+  '/short-numbers': () => embeddingsOf(`[${'1,'.repeat(maxAnswerValues - 100)}0.5]`),
+  '/empty-objects': () => embeddingsOf(`[${'{},'.repeat(maxAnswerValues - 100)}0.5]`),
+  '/empty-objects-over-the-bound': () => embeddingsOf(`[${'{},'.repeat(maxUpstreamBodyBytes / 4)}0.5]`),
 } as const;
 
 const embeddingsOf = (embedding: string): string =>
