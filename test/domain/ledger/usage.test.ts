@@ -142,6 +142,15 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
       [8470, 254, 8724],
     ],
     [
+      'read, and thinking tokens within the completion',
+      {
+        total_tokens: 8724,
+        prompt_tokens_details: { cached_tokens: 4328 },
+        completion_tokens_details: { reasoning_tokens: 100 },
+      },
+      [8470, 254, 8724],
+    ],
+    [
       'read, and thinking tokens beside the completion',
       {
         total_tokens: 8824,
@@ -167,6 +176,16 @@ describe('usage needs prompt and completion, or input_tokens and output_tokens',
   ])('cache tokens of the details that the total counts beside the prompt: %s', (_, more, counted) => {
     const usage = { prompt_tokens: 4142, completion_tokens: 254, ...more };
     expect(Object.values(generationUsage(usage) ?? {})).toEqual(counted);
+  });
+
+  it.each([
+    'cache_write_tokens',
+    'cache_creation_input_tokens',
+    'cache_creation_tokens',
+    'cached_creation_tokens',
+  ])('tokens written to a cache are read from %s', (name) => {
+    const usage = { prompt_tokens: 3, completion_tokens: 5, total_tokens: 28 };
+    expect(generationUsage({ ...usage, prompt_tokens_details: { [name]: 20 } })?.promptTokens).toBe(23);
   });
 
   it.each<[string, Json | undefined]>([
@@ -236,46 +255,6 @@ describe('embeddings need the prompt count, or the total; completion is 0', () =
     ['the largest count', { total_tokens: max }, [max, max]],
   ])('%s', (_, usage, [promptTokens, totalTokens]) => {
     expect(embeddingUsage(usage)).toEqual({ promptTokens, completionTokens: 0, totalTokens });
-  });
-
-  it.each<[string, JsonObject, readonly number[]]>([
-    ['read', { total_tokens: 8724, prompt_tokens_details: { cached_tokens: 4328 } }, [8470, 254, 8724]],
-    [
-      'read and written',
-      { total_tokens: 4516, prompt_tokens_details: { cached_tokens: 100, cache_write_tokens: 20 } },
-      [4262, 254, 4516],
-    ],
-    [
-      'read, with the details of responses',
-      { total_tokens: 8724, input_tokens_details: { cached_tokens: 4328 } },
-      [8470, 254, 8724],
-    ],
-    [
-      'read, and thinking tokens beside the completion',
-      {
-        total_tokens: 8824,
-        prompt_tokens_details: { cached_tokens: 4328 },
-        completion_tokens_details: { reasoning_tokens: 100 },
-      },
-      [8470, 254, 8824],
-    ],
-    [
-      'thinking tokens beside the completion alone, as many as were read',
-      {
-        total_tokens: 4496,
-        prompt_tokens_details: { cached_tokens: 100 },
-        completion_tokens_details: { reasoning_tokens: 100 },
-      },
-      [4142, 254, 4496],
-    ],
-    [
-      'not in the total',
-      { total_tokens: 4396, prompt_tokens_details: { cached_tokens: 4328 } },
-      [4142, 254, 4396],
-    ],
-  ])('cache tokens of the details that the total counts beside the prompt: %s', (_, more, counted) => {
-    const usage = { prompt_tokens: 4142, completion_tokens: 254, ...more };
-    expect(Object.values(generationUsage(usage) ?? {})).toEqual(counted);
   });
 
   it('a prompt count of 0 beside a total does not count, since the tokens would have the price of output', () => {
