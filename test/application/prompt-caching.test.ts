@@ -92,6 +92,15 @@ describe('messages calls on chat-style routes', () => {
     expect(written(marked, { compat: { cache_control: true } })).toMatchObject(kept);
   });
 
+  it('have no empty part if they keep `cache_control`: upstreams reject it', () => {
+    const system = [text('x-anthropic-billing-header: cc_version=2.1.329.136;'), text('Be kind.', mark)];
+    const body = written({ ...marked, system }, { compat: { cache_control: true } });
+    expect(body['messages']).toMatchObject([
+      { role: 'system', content: [text('Be kind.', mark)] },
+      ...kept.messages.slice(1),
+    ]);
+  });
+
   it('keep `cache_control` in merged turns, which stay separate for a provider that translates chat', () => {
     const use = (id: string) => ({ type: 'tool_use', id, name: 'f', input: {} });
     const turns = [

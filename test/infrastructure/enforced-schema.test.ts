@@ -72,6 +72,43 @@ describe('a schema that the upstream enforces', () => {
     expect(enforcedSchema(nested(limited, object))).toEqual(nested(told, closed));
   });
 
+  it.each([
+    ['date-time'],
+    ['time'],
+    ['date'],
+    ['duration'],
+    ['email'],
+    ['hostname'],
+    ['uri'],
+    ['ipv4'],
+    ['ipv6'],
+    ['uuid'],
+  ])('keeps the format %s', (format) => {
+    expect(enforcedSchema({ type: 'string', format })).toEqual({ type: 'string', format });
+  });
+
+  it.each([
+    ['minimum'],
+    ['maximum'],
+    ['exclusiveMinimum'],
+    ['exclusiveMaximum'],
+    ['multipleOf'],
+    ['minLength'],
+    ['maxLength'],
+    ['maxItems'],
+    ['uniqueItems'],
+    ['minProperties'],
+    ['maxProperties'],
+    ['discriminator'],
+  ])('has the limit %s in the description', (limit) => {
+    expect(enforcedSchema({ [limit]: 1 })).toEqual({ description: `{${limit}: 1}` });
+  });
+
+  it('keeps what is not a schema in the place of one', () => {
+    const schema = { type: 'object', properties: null, $defs: ['a'], items: 7, anyOf: [true, 'a'] };
+    expect(enforcedSchema(schema)).toEqual(schema);
+  });
+
   it('has `anyOf` in the place of `oneOf`, which it rejects', () => {
     const [a, b] = [{ a: { const: 1 } }, { b: { type: 'string' } }];
     const union = { oneOf: [object(a), object(b)], discriminator: { propertyName: 'a' } };
@@ -126,6 +163,15 @@ describe('limits that the upstream does not enforce', () => {
     const response_format = { type: 'json_schema', json_schema: { name: 'a', schema: parameters } };
     expect(sent({ ...minimal, response_format }, rawPredictRules)['output_config']).toEqual({
       format: { type: 'json_schema', schema: enforced },
+    });
+  });
+
+  it('are described in the same place as what a `response_format` is for', () => {
+    const schema = { type: 'string', minLength: 1 };
+    const json_schema = { name: 'a', description: 'A bill.', schema };
+    const response_format = { type: 'json_schema', json_schema };
+    expect(sent({ ...minimal, response_format }, rawPredictRules)['output_config']).toMatchObject({
+      format: { schema: { type: 'string', description: 'A bill.\n\n{minLength: 1}' } },
     });
   });
 });

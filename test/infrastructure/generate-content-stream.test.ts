@@ -82,11 +82,18 @@ describe.each(framings)('a stream framed as %s', (framing) => {
       { candidates: [{ content: { parts: [{ text: 'a' }] }, ...chosen('a') }] },
       { candidates: [{ content: { parts: [{ text: '' }] }, finishReason: 'STOP', ...chosen('b') }] },
     ];
+    const last = {
+      candidates: [{ content: { parts: [{ text: 'c' }] }, finishReason: 'STOP', ...chosen('c') }],
+    };
     const tokens = (event: Event) =>
       event.kind === 'chunk' ? objectsOf(event.chunk['choices']).map(({ logprobs }) => logprobs) : [];
     expect(stream(events, undefined, framing).flatMap(tokens)).toMatchObject([
       { content: [{ token: 'a' }] },
       { content: [{ token: 'b' }] },
+    ]);
+    expect(stream([last], undefined, framing).flatMap(tokens)).toMatchObject([
+      { content: [{ token: 'c' }] },
+      null,
     ]);
   });
 

@@ -464,7 +464,9 @@ describe('manual thinking in a tool loop', () => {
     'edits of thinking are omitted with it, because the upstream rejects them without it: %s',
     (_, edits, left) => {
       const managed = { context_management: { edits } };
-      expect(sent({ ...loop(use), ...managed }, invokeRules)['context_management']).toEqual(left);
+      const { messages, ...controls } = sent({ ...loop(use), ...managed }, invokeRules);
+      expect(controls['context_management']).toEqual(left);
+      expect(messages).toHaveLength(3);
       expect(sent({ ...loop(signed, use), ...managed }, invokeRules)).toMatchObject(managed);
     },
   );

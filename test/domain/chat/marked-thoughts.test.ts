@@ -46,9 +46,9 @@ describe('thoughts that Google’s chat API marks in the content of a stream', (
       [delta(`"content":"B",${marked},${reasoning('A')}`), 'as it came'],
     ],
     [
-      'end with the answer if it has no closing tag',
-      [delta(`"content":"<thought>A",${marked}`), delta('"content":"B"'), delta('"content":"</thought>"')],
-      [delta(`"content":"",${marked},${reasoning('A')}`), delta('"content":"B"'), 'as it came'],
+      'end with the answer if it does not begin with the closing tag',
+      [delta(`"content":"<thought>A",${marked}`), delta('"content":"B</thought>"'), delta('"content":"C"')],
+      [delta(`"content":"",${marked},${reasoning('A')}`), delta('"content":"B</thought>"'), 'as it came'],
     ],
     [
       'go on behind a call',

@@ -105,6 +105,20 @@ describe('reading a messages request', () => {
     },
   );
 
+  it('reads the ids of the calls in the conversation, which ids of the answer must not repeat', () => {
+    const call = (id: unknown) => ({ type: 'tool_use', id, name: 'f', input: {} });
+    const result = { type: 'tool_result', tool_use_id: 'a', id: 'of a result' };
+    const { calls } = requestOf({
+      messages: [
+        { role: 'user', content: 'Hello' },
+        { role: 'assistant', content: [call('a'), call('b'), call(7)] },
+        { role: 'user', content: [result] },
+        { role: 'assistant', content: [call('c')] },
+      ],
+    });
+    expect(calls?.ids).toEqual(['a', 'b', 'c']);
+  });
+
   it('keeps unknown fields and content blocks', () => {
     const over = {
       x_unknown: 1,

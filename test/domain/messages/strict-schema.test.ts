@@ -54,7 +54,12 @@ describe('the schema of a messages call', () => {
     ['one of these in an item', closed({ a: { type: 'array', items: open } })],
     ['one of these in one item', closed({ a: { type: 'array', prefixItems: [text, open] } })],
     ['one of these in an alternative', closed({ a: { anyOf: [{ type: 'null' }, optional] } })],
+    ['one of these in an exclusive alternative', closed({ a: { oneOf: [{ type: 'null' }, optional] } })],
     ['one of these in a definition', closed({ a: { $ref: '#/$defs/A' } }, ['a'], { $defs: { A: open } })],
+    [
+      'one of these in a definition of an older draft',
+      closed({ a: { $ref: '#/definitions/A' } }, ['a'], { definitions: { A: open } }),
+    ],
   ])('with %s is not strict in chat, which rejects it, but is on providers that take it', (_, schema) => {
     expect(formatFor(schema, 'upstream')).toEqual(asked(false, schema));
     expect(formatFor(schema, 'provider')).toEqual(asked(true, schema));
