@@ -24,11 +24,12 @@ const members: Readonly<Record<string, string>> = {
 };
 
 /** The next cursor that a server returns, by server id and page. */
-const cursors: Readonly<Record<string, (page: number) => string>> = {
+const cursors: Readonly<Record<string, (page: number) => string | null>> = {
   endless: (page) => `page ${page}`,
   stuck: () => 'page 2',
   cursed: () => 'x'.repeat(4097),
   last: () => '',
+  ended: () => null,
 };
 
 /** A server that sends a thousand requests to the caller before it answers. */
@@ -308,6 +309,7 @@ describe('a list of the union', () => {
   it.each([
     ['too long to be sent back', 'cursed'],
     ['empty', 'last'],
+    ['null', 'ended'],
   ])('ends at a cursor that is %s', async (_what, id) => {
     const { ask, asked } = unionOf([
       { id, displayName: id, policy: open, lists: { 'tools/list': tools(1) } },

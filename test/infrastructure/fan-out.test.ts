@@ -59,10 +59,11 @@ function aCall(count: number, read: Read = () => E.right({ value: {}, text: '{}'
 describe('a call that is several exchanges', () => {
   it('lasts no longer than one exchange may: later exchanges have the deadline of the first', async () => {
     const { sent } = aCall(9);
+    const endsAt = performance.now() + totalMs;
     expect(sent).toHaveLength(8);
     jest.advanceTimersByTime(20_000);
     await answer(sent[0], 200);
-    expect(sent[8]?.deadlineAt).toBe(sent[1]?.deadlineAt);
+    expect(sent[8]?.deadlineAt).toBe(endsAt);
   });
 
   it('with `cancelWithin` limits later exchanges, too', async () => {

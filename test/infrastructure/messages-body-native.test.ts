@@ -453,7 +453,8 @@ describe('manual thinking in a tool loop', () => {
     expect(sent(loop(signed, use), rules)).toMatchObject({ thinking: { type: 'enabled' } });
   });
 
-  it.each<[string, readonly object[], object | undefined]>([
+  it.each<[string, readonly object[] | null, object | undefined]>([
+    ['of which there are none', null, { edits: null }],
     ['alone', [{ type: 'clear_thinking_20251015', keep: 'all' }], undefined],
     [
       'beside others',

@@ -5,7 +5,11 @@ import { isString, parseExactObject } from '../../../domain/shared/json.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
 const reasoning = [{ type: 'thinking', thinking: 'a' }];
-const own = { compat: { reasoning }, cloud_a_platform: { stop_reason: 'SAFETY' } };
+const own = {
+  compat: { reasoning },
+  cloud_a_platform: { stop_reason: 'SAFETY' },
+  cloud_b_platform: { reasoning },
+};
 const answer = { role: 'assistant', content: 'b' };
 
 /** The messages that are sent upstream for a conversation with this message. */
