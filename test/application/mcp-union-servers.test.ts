@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import { beginSession, exchangeOf, newestRevision, noneYet } from '../../application/mcp/union-servers.ts';
 import type { McpExchange } from '../../application/ports/mcp-upstreams.ts';
+import type { JsonObject } from '../../domain/shared/json.ts';
 
 const server = {
   id: 'own',
@@ -62,6 +63,15 @@ describe('a session of the gateway with a server', () => {
     expect([10, 4, 10, 12, 12, 13].map(holdUnfinished)).toEqual([true, true, true, true, true, false]);
     expect(held).toEqual([10, 2, 1]);
   });
+});
+
+it.each<[string, JsonObject]>([
+  ['its own', { title: 'Read it', annotations: { title: 'Read' } }],
+  ['that of its annotations, where older servers put it', { annotations: { title: 'Read it' } }],
+])('the title of a tool is %s', (_, members) => {
+  const titles = toolTitles();
+  titles.listed('own', [{ name: 'read', ...members }]);
+  expect(titles.of('own', 'read')).toBe('Read it');
 });
 
 it('at most 10,000 tool titles are kept', () => {

@@ -4,7 +4,10 @@ import { withoutView } from '../../../domain/mcp/tool-views.ts';
 const uri = 'ui://charts/view.html';
 
 it.each([
-  [{ ui: { resourceUri: uri, visibility: ['model'] } }, { ui: { visibility: ['model'] } }],
+  [
+    { ui: { resourceUri: uri, visibility: ['model'] }, other: 1 },
+    { ui: { visibility: ['model'] }, other: 1 },
+  ],
   [{ 'ui/resourceUri': uri, other: 1 }, { other: 1 }],
   [
     { ui: 'none', other: 1 },
