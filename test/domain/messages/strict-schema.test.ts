@@ -47,6 +47,7 @@ describe('the schema of a messages call', () => {
     ['an optional property, and no type', { ...optional, type: null }],
     ['nothing required', { ...closed({ a: text }), required: null }],
     ['an object that may have other properties', open],
+    ['an object of any properties', { type: 'object' }],
     ['an object of any properties, or null', { type: ['object', 'null'] }],
     ['a format that only the messages API knows', closed({ a: { ...text, format: 'uri' } })],
     ['a combination of schemas', closed({ a: { allOf: [text] } })],

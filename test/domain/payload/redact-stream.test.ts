@@ -105,6 +105,14 @@ describe('a text that a stream sends in several events', () => {
     );
   });
 
+  it.each(families)('does not end with part of a credential if later events are missing: %s', (_, event) => {
+    const events = ['the key: ', 'hunter2-con', 'figured-01'].map(event);
+    const secrets = secretsOf(['hunter2-configured-0123456789']);
+    const clean = ['the key: ', '[REDACTED]', ''].map(event);
+    expect(redactedAcross(events, secrets, true)).toEqual(clean);
+    expect(redactedAcross(events, secrets, false)).toEqual(events);
+  });
+
   it('is separate for each block and each item', () => {
     const text = (index: number, piece: string): JsonObject => ({
       type: 'content_block_delta',
