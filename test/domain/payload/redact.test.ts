@@ -291,6 +291,11 @@ describe('redaction of any JSON', () => {
     );
   });
 
+  it('leaves no secret in JSON inside a text in which every quote is spelled `\\u0022`', () => {
+    const inside = (value: string): string => `{"password":"${value}"}`.replaceAll('"', '\\u0022');
+    expect(clean(inside('hunter2'))).toBe(inside(marker));
+  });
+
   it('leaves no secret in a header with a redacted name', () => {
     fc.assert(
       fc.property(
