@@ -117,6 +117,7 @@ const converse = { compatibility: { cloud_b: { api_style: 'runtime_unified' } } 
 
 it.each([
   ['ExpiredTokenException', 403, ['AKIAOLD', 'AKIANEW', 'AKIANEW']],
+  ['InvalidClientTokenId', 403, ['AKIAOLD', 'AKIANEW', 'AKIANEW']],
   ['UnrecognizedClientException', 403, ['AKIAOLD', 'AKIANEW', 'AKIANEW']],
   ['', 401, ['AKIAOLD', 'AKIANEW', 'AKIANEW']],
   ['AccessDeniedException', 403, ['AKIAOLD', 'AKIAOLD', 'AKIAOLD']],

@@ -305,6 +305,12 @@ describe('models outside the messages family', () => {
     ['a budget', 'qwen.qwen3-32b-v1:0', { reasoning_budget_tokens: 9 }, 'reasoning_budget_tokens'],
     ['thinking disabled', llama, { thinking: { type: 'disabled' } }, 'thinking.type'],
     ['no effort', gptOss, { reasoning_effort: 'none' }, 'reasoning_effort'],
+    [
+      'thinking disabled beside an effort',
+      gptOss,
+      { thinking: { type: 'disabled' }, output_config: { effort: 'high' } },
+      'thinking.type',
+    ],
     ['no budget', nova2, { thinking: { type: 'enabled' } }, 'thinking.budget_tokens'],
   ])('reject reasoning controls for which they have no field: %s on %s', (_, model, body, param) => {
     expect(rejected(body as JsonObject, { model })).toBe(param);
