@@ -43,7 +43,7 @@ const nothing: AdditionalCosts = {
 };
 
 /**
- * Compaction costs what the request's own tokens do (rule 38.14), advice (rule 38.15) and images (rule 38.201) what
+ * Compaction costs what the request's own tokens do (rule 38.14), advice (rule 38.15) and images (rule 38.16) what
  * their own models do.
  */
 export function additionalCosts(

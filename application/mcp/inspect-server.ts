@@ -70,7 +70,7 @@ export const inspectServer =
       tools: [],
     });
     if (E.isLeft(begun) && begun.left.code !== 'upstream_protocol') return failed(begun.left);
-    // A server may speak only the revision without sessions, in which a list needs no beginning (rule 54.301).
+    // A server may speak only the revision without sessions, in which a list needs no beginning (rule 54.64).
     const session = E.isRight(begun) ? begun.right.session : { id: undefined, revision: firstStateless };
     const shown = (text: string): string => withoutSecrets(text, ports.secrets());
     const listed = await listAll(ports, { ...serverCall, session, method: 'tools/list' });

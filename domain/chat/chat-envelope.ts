@@ -43,7 +43,7 @@ export const callId = ({ id }: Pick<ChatNames, 'id'>, choice: number, ordinal: n
 
 /**
  * The part of an answer's id that is in the ids of its calls: the last 24 digits, which include all random ones. The
- * caller may continue with a model of OpenAI, whose API rejects ids of calls with more than 40 characters (rule 35.81).
+ * caller may continue with a model of OpenAI, whose API rejects ids of calls with more than 40 characters (rule 35.48).
  */
 export const answerInCalls = (id: string): string => id.replace(/^(?:chatcmpl-|msg_)/, '').slice(-24);
 

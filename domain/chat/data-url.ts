@@ -84,7 +84,7 @@ const imageShapes: readonly (readonly [shape: RegExp, mediaType: string])[] = [
 
 /**
  * The media type of an image by its bytes, since platforms compare the two and reject a wrong one, which clients take
- * from the name of a file (rule 17.162). `image/jpg` is not a registered name, but many clients use it for JPEG.
+ * from the name of a file (rule 17.56). `image/jpg` is not a registered name, but many clients use it for JPEG.
  */
 function imageType(data: string, mediaType: string): string {
   const shown = imageShapes.find(([shape]) => shape.test(data))?.[1];

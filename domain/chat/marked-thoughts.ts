@@ -2,7 +2,7 @@ import { isObject, isString, type Json, type JsonObject, membersOf, numberOf } f
 
 /**
  * Google's chat API puts the thoughts of its models into the content, between these, and marks the messages and deltas
- * that have any (https://ai.google.dev/gemini-api/docs/openai#thinking, rule 18.341). The mark alone says nothing: it is
+ * that have any (https://ai.google.dev/gemini-api/docs/openai#thinking, rule 18.7). The mark alone says nothing: it is
  * also on whole answers without thoughts.
  */
 const opening = '<thought>';

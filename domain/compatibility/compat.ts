@@ -71,7 +71,7 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
 };
 
 /**
- * What the gateway itself added to earlier answers is removed (rule 43.81). `developer_role: system` changes the role of
+ * What the gateway itself added to earlier answers is removed (rule 43.26). `developer_role: system` changes the role of
  * outbound developer messages to `system`, and nothing else in them. `system_messages: leading` merges all system
  * messages into one at the front, `user_after_results: bridge` separates the user from the results of tools, and then
  * `assistant_reasoning` removes reasoning, or moves it into the field that it names.

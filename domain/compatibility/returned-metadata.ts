@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject, mapObjects, objectsOf, without } 
 /** The namespaces in which the gateway tells callers what chat has no field for. */
 const namespaces = ['compat', 'cloud_a_platform', 'cloud_b_platform'];
 
-/** Whether callers send back, in a message, what the gateway added to an answer (rule 43.81). */
+/** Whether callers send back, in a message, what the gateway added to an answer (rule 43.26). */
 export const hasReturnedMetadata = (messages: Json | undefined): boolean =>
   objectsOf(messages).some(isReturned);
 

@@ -36,7 +36,7 @@ const yes: ReadonlySet<Json | undefined> = new Set([true, 'true', 1, '1']);
 
 /**
  * Whether the address is verified. Entra never sends `email_verified`, but, if the app registration asks for it,
- * `xms_edov`: whether the owner of the address's domain is verified (rule 51.262).
+ * `xms_edov`: whether the owner of the address's domain is verified (rule 51.29).
  */
 const isVerified = ({ email_verified, xms_edov }: JsonObject): boolean =>
   yes.has(isAbsent(email_verified) ? xms_edov : email_verified);

@@ -33,7 +33,7 @@ export function generationUsage(usage: Json | undefined): TokenUsage | undefined
 
 /**
  * The count under one of two names. Some gateways write both and fill in only one: the other is 0, and does not count
- * (rule 36.91).
+ * (rule 36.16).
  */
 function countUnder(usage: JsonObject, name: string, otherName: string): number | undefined {
   const count = tokenCount(usage[name] ?? usage[otherName]);
@@ -43,7 +43,7 @@ function countUnder(usage: JsonObject, name: string, otherName: string): number 
 /**
  * Some upstreams leave cache reads and cache writes out of the prompt, as the messages family does, but count them in
  * the total. When the total exceeds prompt plus completion by exactly these tokens, they belong to the prompt and not
- * to the output (rule 36.15). Their names differ, and the total may also count thinking tokens (rule 36.221).
+ * to the output (rule 36.15). Their names differ, and the total may also count thinking tokens (rule 36.19).
  */
 function cachedBeside(usage: JsonObject, rest: number): number {
   const details = membersOf(usage['prompt_tokens_details'] ?? usage['input_tokens_details']);
@@ -63,7 +63,7 @@ export const writtenTo = (details: JsonObject): Json | undefined =>
 
 /**
  * Embeddings need the prompt count (or the total); completion is 0 (rule 36.9). Some gateways write a prompt count of 0
- * beside the total, and it does not count (rule 36.201).
+ * beside the total, and it does not count (rule 36.18).
  */
 export function embeddingUsage(usage: Json | undefined): TokenUsage | undefined {
   if (!isObject(usage)) return undefined;

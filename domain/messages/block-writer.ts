@@ -214,7 +214,7 @@ const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' |
 const isEmpty = (block: Block): boolean =>
   block.kind === 'tool_use' && isEmptyCall({ id: block.id, name: block.name, text: block.held });
 
-/** The start of a call's block needs its id and name. The name is whole once the arguments have begun (rule 33.302). */
+/** The start of a call's block needs its id and name. The name is whole once the arguments have begun (rule 33.47). */
 const mayBegin = (block: Block): boolean =>
   block.kind !== 'tool_use' || (block.id !== '' && block.name !== '' && block.arguments.begun);
 

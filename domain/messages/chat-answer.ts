@@ -143,7 +143,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
   };
 }
 
-/** The id of a call, which some upstreams send as a number (rule 35.342). */
+/** The id of a call, which some upstreams send as a number (rule 35.52). */
 export const idInCall = ({ id }: JsonObject): string => plainText(id);
 
 /** Some upstreams send arguments, or the JSON that a schema asked for, as the object itself. */

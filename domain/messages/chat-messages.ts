@@ -187,8 +187,9 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
     : contentParts(block, path);
 
 /**
- * Texts are joined, as pieces of one answer, and blocks of hosted tools are paragraphs among them. Thinking is dropped unless it is kept, because only the upstream that made
- * it can take it back. A message with nothing else left is omitted.
+ * Texts are joined, as pieces of one answer, and blocks of hosted tools are paragraphs among them. Thinking is dropped
+ * unless it is kept, because only the upstream that made it can take it back. A message with nothing else left is
+ * omitted.
  */
 function assistantMessages(
   content: Json | undefined,

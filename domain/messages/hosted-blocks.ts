@@ -3,7 +3,7 @@ import { isObject, isString, type Json, type JsonObject, without } from '../shar
 /**
  * A block of the assistant that only the messages API has, as text: what its servers' own tools were asked and what
  * they answered, and a summary of what came before. So a conversation that has such blocks can go on with a model of
- * another family (rule 33.301). `undefined` for any other block.
+ * another family (rule 33.46). `undefined` for any other block.
  */
 export function hostedText({ type, name, input, content }: JsonObject): string | undefined {
   if (type === 'compaction') return isString(content) ? content : undefined;

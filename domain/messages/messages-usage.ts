@@ -32,7 +32,7 @@ export function messagesUsage(reported: Json | undefined): JsonObject {
 
 /**
  * The tokens of a prompt that were written to a cache, and not read from it as well: clients add up all counts. Both
- * are kept when one exceeds the prompt, for they are then not among its tokens (rule 36.101).
+ * are kept when one exceeds the prompt, for they are then not among its tokens (rule 36.17).
  */
 const withoutRead = (written: number, read: number, prompt: number): number =>
   Math.max(written, read) > prompt ? written : Math.min(written, prompt - read);
@@ -51,7 +51,7 @@ function thoughtIn(usage: JsonObject, output: number): JsonObject {
 
 /**
  * The prompt tokens without those of the cache. `input_tokens`, as the messages family names it, already excludes them,
- * and so does a prompt with fewer tokens than the cache (rule 36.222).
+ * and so does a prompt with fewer tokens than the cache (rule 36.20).
  */
 function uncached(usage: JsonObject, prompt: number, cached: number): number {
   if (isAbsent(usage['prompt_tokens'])) return tokenCount(usage['input_tokens']) ?? 0;

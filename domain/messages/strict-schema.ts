@@ -3,7 +3,7 @@ import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } fr
 
 /**
  * Whether the chat API takes a schema with `strict`: every object in it is closed to other properties, and requires all
- * of its own. The messages API demands only the former, and takes `allOf` and one more format, `uri` (rule 33.81).
+ * of its own. The messages API demands only the former, and takes `allOf` and one more format, `uri` (rule 33.39).
  * https://platform.openai.com/docs/guides/structured-outputs
  */
 export const fitsStrict = (schema: JsonObject): boolean =>

@@ -114,7 +114,7 @@ const foreignFields: ForeignFields = [
   ],
 ];
 
-/** Only the messages body can ask for the prompt to be cached and nothing else (rule 33.91). */
+/** Only the messages body can ask for the prompt to be cached and nothing else (rule 33.40). */
 const noAnswer = fieldError(
   'max_tokens',
   "cannot be 0 on this model's route, whose API cannot fill a prompt cache without an answer.",

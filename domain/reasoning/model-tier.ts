@@ -120,7 +120,7 @@ const firstNotDisabled: readonly (ModelName & { readonly off: ThinkingOff })[] =
   { family: 'sonnet', major: 5, minor: 5, off: 'between_tools' },
 ];
 
-/** How a model is asked not to think (rule 16.381). */
+/** How a model is asked not to think (rule 16.16). */
 export function thinkingOff(upstreamModel: string): ThinkingOff {
   const model = nameIn(upstreamModel.toLowerCase());
   const row = firstNotDisabled.find(

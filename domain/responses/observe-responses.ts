@@ -25,7 +25,7 @@ const callsIn = (response: JsonObject): number => objectsOf(response['output']).
 
 /**
  * The tokens of the image model that a hosted tool called, which the provider bills in addition to the answer and
- * reports outside of its usage (rule 38.201); `undefined` when there are none, or their counts are unusable.
+ * reports outside of its usage (rule 38.16); `undefined` when there are none, or their counts are unusable.
  */
 function usedForImages({ tool_usage: used, tools }: JsonObject): AdditionalUsage | undefined {
   const reported = membersOf(membersOf(used)['image_gen']);

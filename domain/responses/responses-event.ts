@@ -53,7 +53,7 @@ export function judge(eventName: string | undefined, payload: JsonObject): Judge
 
 /**
  * In an event of the protocol an empty `error` is not an error, and `code` and the like are no sign of one. What failed
- * is told by its type: the response, or a hosted tool, after which the stream goes on (rule 19.201).
+ * is told by its type: the response, or a hosted tool, after which the stream goes on (rule 19.13).
  */
 const tellsError = (type: string | undefined, payload: JsonObject): boolean =>
   type?.startsWith('response.') === true

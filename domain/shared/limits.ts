@@ -50,13 +50,13 @@ export const maxStreamEventMembers = 200_000;
 export const maxEventHeadersBytes = 128 * 1024;
 
 /**
- * Bytes of an upstream answer that is not a stream (rule 35.201). The embeddings of 2048 texts, as many as clients send
+ * Bytes of an upstream answer that is not a stream (rule 35.50). The embeddings of 2048 texts, as many as clients send
  * at once, with 3072 numbers each, one a line, have 145 MB.
  */
 export const maxUpstreamBodyBytes = 192 * 1024 * 1024;
 
 /**
- * JSON values and object members in such an answer (rule 35.361), which is read by the one thread that reads all large
+ * JSON values and object members in such an answer (rule 35.53), which is read by the one thread that reads all large
  * answers and bodies. 2048 embeddings of 4096 numbers have 8.4 million values. Reading ten million empty objects takes
  * three seconds and a gigabyte, and so do four million members with distinct names. Six times as many, for which an
  * answer has the bytes, take minutes and more memory than the thread has.

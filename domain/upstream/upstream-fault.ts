@@ -138,7 +138,7 @@ export function withoutMessagesType(error: GatewayError): GatewayError {
 
 /**
  * Whether an upstream refuses the gateway's credentials as such. 403 means that they are valid and allow too little,
- * except where platform B says otherwise (rule 21.301).
+ * except where platform B says otherwise (rule 21.8).
  */
 export const refusesCredentials = (fault: UpstreamFault): boolean =>
   fault.kind === 'status' &&

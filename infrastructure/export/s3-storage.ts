@@ -45,7 +45,7 @@ export function s3Storage(
       throwOnRequestTimeout: true,
     },
     // Compatible storages need not support these checksums. Writes carry the older `Content-MD5`, without which a bucket
-    // that locks its objects refuses them (rule 56.281).
+    // that locks its objects refuses them (rule 56.20).
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });

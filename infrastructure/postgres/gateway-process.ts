@@ -146,7 +146,7 @@ const writeTroubleOf = (error: unknown): WriteTrouble | undefined => writeTroubl
 const roleRow = t.type({ role: t.string, may_empty: nullable(t.boolean) });
 
 /**
- * Checks that the role may empty the table of the probes, as its owner may (rule 31.281): otherwise each heartbeat fails
+ * Checks that the role may empty the table of the probes, as its owner may (rule 31.37): otherwise each heartbeat fails
  * once the table has its full size, two minutes after the start. Throws an error for operators.
  */
 export async function refuseUnfitRole(pool: DatabasePool): Promise<void> {

@@ -18,7 +18,7 @@ const checks: ReadonlyMap<string, Check | undefined> = new Map([
 
 /**
  * How TLS begins: after PostgreSQL's own request for it, or at once, as proxies need it that know TLS alone
- * (rule 55.281).
+ * (rule 55.29).
  */
 const negotiations = ['postgres', 'direct'] as const;
 type Negotiation = (typeof negotiations)[number];

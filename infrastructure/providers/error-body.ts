@@ -6,7 +6,7 @@ import { sseFrames } from './wire/sse.ts';
 /**
  * The part of a body that holds the error. Some upstreams send the error as an event of the requested stream, and omit
  * the blank line after it. Azure's endpoints append a line of plain text to the JSON of some models' errors (rule
- * 35.341).
+ * 35.51).
  */
 export function errorIn(body: Buffer): Json | undefined {
   const text = body.toString('utf8');

@@ -255,7 +255,7 @@ function pathOf(ctx: { readonly url: string; readonly path: string | null }): st
 
 /**
  * In a target with a fragment, and in a URL, Node's URL parser reads a backslash as a slash: `/api\v1#` is `/api/v1`,
- * past a proxy that guards `/api/`. No path may contain either character (rule 33.242).
+ * past a proxy that guards `/api/`. No path may contain either character (rule 33.45).
  */
 const oddPath = /^[^?]*[#\\]/;
 

@@ -26,7 +26,7 @@ const handshakeMs = 10_000;
 
 /**
  * TCP probes on a connection that is silent for a minute, as it is while a model prepares a whole answer: Azure's load
- * balancers forget it after 4 minutes, AWS's and many firewalls after 6 (rule 33.241). A caller that answers no probe
+ * balancers forget it after 4 minutes, AWS's and many firewalls after 6 (rule 33.44). A caller that answers no probe
  * for two minutes is gone.
  */
 const probes = { silentMs: 60_000, everyMs: 15_000, unanswered: 8 } as const;

@@ -35,7 +35,7 @@ const read = (embedding: string) => largeWork().readAnswer({ answer: answerOf(em
 const members = (count: number, key: (index: number) => string): string =>
   `{${Array.from({ length: count }, (_, index) => `"${key(index)}":1`).join(',')}}`;
 
-describe('a large answer (rule 35.361)', () => {
+describe('a large answer (rule 35.53)', () => {
   it('is read with the numbers of 2048 embeddings of 4096 each', () => {
     expect(read(`[${'0.5,'.repeat(2048 * 4096 - 1)}0.5]`)).toHaveProperty('_tag', 'Right');
   });

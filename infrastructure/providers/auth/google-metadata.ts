@@ -20,7 +20,7 @@ export async function metadataIdToken(audience: string): Promise<Either<string, 
 }
 
 /**
- * The metadata server is asked directly (rule 21.51): a proxy that `HTTPS_PROXY` or `HTTP_PROXY` names cannot reach it,
+ * The metadata server is asked directly (rule 21.7): a proxy that `HTTPS_PROXY` or `HTTP_PROXY` names cannot reach it,
  * or reaches that of its own machine. The library's clients have no option for these requests.
  */
 async function directLibrary() {

@@ -32,7 +32,7 @@ interface Reading {
   readonly turns: Turns;
   readonly system: JsonObject[];
   readonly buckets: ReadableBuckets;
-  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.92). */
+  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.52). */
   readonly reminders: boolean;
 }
 
@@ -179,7 +179,7 @@ function addResult(message: JsonObject, path: string, { turns, buckets }: Readin
 /**
  * The result of a function is an object. Other text goes under `output`, the upstream's key for it, and so does an
  * object with `$ref`: the upstream takes that key for a reference to media of the result, and rejects all others (rule
- * 17.61): https://github.com/vercel/ai/issues/14369
+ * 17.44): https://github.com/vercel/ai/issues/14369
  */
 const responseOf = (text: string): JsonObject =>
   (text.trimStart().startsWith('{') && !text.includes('"$ref"') ? exactObject(text) : undefined) ?? {

@@ -2,7 +2,7 @@ import { isAbsent, isString, type JsonObject, numberOf, without } from '../../..
 import { withSubschemas } from '../../../domain/chat/subschemas.ts';
 
 /**
- * A JSON schema as the upstream takes it, which supports only a part of the standard (rule 17.163):
+ * A JSON schema as the upstream takes it, which supports only a part of the standard (rule 17.57):
  * https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/GenerationConfig
  */
 export const jsonSchema = (schema: JsonObject): JsonObject =>
@@ -15,7 +15,7 @@ const nullMeansAbsent = ['properties', 'required'];
 const withoutRejected = (schema: JsonObject): JsonObject =>
   without(schema, 'discriminator', ...nullMeansAbsent.filter((key) => schema[key] === null));
 
-/** The upstream ignores `const`, and knows `enum` of texts and numbers, which needs a type (rule 17.164). */
+/** The upstream ignores `const`, and knows `enum` of texts and numbers, which needs a type (rule 17.58). */
 function withEnum(schema: JsonObject): JsonObject {
   const { const: only, ...rest } = schema;
   if (!isAbsent(rest['enum'])) return schema;
@@ -23,7 +23,7 @@ function withEnum(schema: JsonObject): JsonObject {
   return numberOf(only) === undefined ? schema : { type: 'number', ...rest, enum: [only ?? null] };
 }
 
-/** The upstream rejects a list of which the schema does not say what is in it (rule 17.165). */
+/** The upstream rejects a list of which the schema does not say what is in it (rule 17.59). */
 const withItems = (schema: JsonObject): JsonObject =>
   schema['type'] === 'array' && isAbsent(schema['items']) && isAbsent(schema['prefixItems'])
     ? { ...schema, items: {} }

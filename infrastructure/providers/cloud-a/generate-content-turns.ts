@@ -77,7 +77,7 @@ export class Turns {
   /**
    * Results are a content of their own (rule 17.39): the platform's newer models reject one that has other parts, too,
    * with the words `Requests ending with a model turn are not supported.` A conversation that begins with a call, as
-   * what is left of a longer one may, gets a turn of the user first (rule 17.66), which the platform requires before a
+   * what is left of a longer one may, gets a turn of the user first (rule 17.49), which the platform requires before a
    * call: https://github.com/google-gemini/gemini-cli/issues/11814
    */
   contents(): readonly JsonObject[] {

@@ -55,7 +55,7 @@ export interface Writing {
   readonly tools: boolean;
   /** Whether the model takes text in a turn that has calls or results. */
   readonly mixedTurns: boolean;
-  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.92). */
+  /** Whether system messages between the turns stay in their place, as reminders of the user (rule 17.52). */
   readonly reminders: boolean;
 }
 
@@ -167,7 +167,7 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
   );
 }
 
-/** Only the user can send images, so those that another model made are sent as the user's (rule 17.171). */
+/** Only the user can send images, so those that another model made are sent as the user's (rule 17.61). */
 const assistantImages = ({ role, images }: JsonObject, path: string, names: DocumentNames): Blocks =>
   role === 'assistant' && !isAbsent(images)
     ? contentBlocks(images, `${path}.images`, userPart(names))
@@ -193,7 +193,7 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
 
 /**
  * The name of an earlier call as the platform takes it. A model may have called a tool that does not exist, by a name
- * that no tool can have here, and the call stays in the conversation (rule 17.67):
+ * that no tool can have here, and the call stays in the conversation (rule 17.50):
  * https://github.com/anomalyco/opencode/pull/48750
  */
 const calledName = (name: string): string =>
@@ -215,7 +215,7 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
 }
 
 /**
- * Some models reject a result without blocks, and some a blank text (rule 17.65):
+ * Some models reject a result without blocks, and some a blank text (rule 17.48):
  * https://github.com/strands-agents/harness-sdk/pull/2123
  */
 const emptyResult: readonly JsonObject[] = [{ text: '(empty result)' }];

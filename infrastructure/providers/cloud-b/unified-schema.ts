@@ -15,7 +15,7 @@ export const isNova = (upstreamModel: string): boolean =>
 
 /**
  * A tool for Nova models, which take only three fields at the top level of a schema, and reject or ignore a tool that
- * has others (rule 17.62): https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
+ * has others (rule 17.45): https://docs.aws.amazon.com/nova/latest/userguide/prompting-tool-troubleshooting.html
  * References are replaced by what they refer to. What else limits the arguments is told in the description.
  */
 export function asNovaTool({ schema, description }: ToolDescription): ToolDescription {
@@ -35,7 +35,7 @@ const unneeded = ['$schema', '$id', '$comment', 'title', 'description', 'additio
 
 /**
  * The characters that may be copied for references in one schema before no more are replaced. Schemas of real tools
- * need some thousand, and references that multiply, or that repeat a long text, could need any number (rule 17.321).
+ * need some thousand, and references that multiply, or that repeat a long text, could need any number (rule 17.62).
  */
 const maxInlinedChars = 256 * 1024;
 

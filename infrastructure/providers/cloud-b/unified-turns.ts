@@ -15,7 +15,7 @@ export const converseTurns = (turns: readonly Turn[], mixedTurns: boolean): read
 
 /**
  * Whether a model takes text in a turn that has calls or results. Those of two vendors reject both, with the words
- * `Conversation blocks and tool result blocks cannot be provided in the same turn.` (rule 17.63):
+ * `Conversation blocks and tool result blocks cannot be provided in the same turn.` (rule 17.46):
  * https://github.com/strands-agents/harness-sdk/issues/1223
  */
 export const takesMixedTurns = (upstreamModel: string): boolean =>
@@ -35,7 +35,7 @@ function separated(turn: Turn): readonly Turn[] {
 }
 
 /**
- * The platform requires that the user begins (rule 17.64). Chat clients may begin with a greeting of the assistant, or
+ * The platform requires that the user begins (rule 17.47). Chat clients may begin with a greeting of the assistant, or
  * with what is left of a longer conversation: https://github.com/deepgram/deepgram-python-sdk/issues/760
  */
 const begunByUser = (turns: readonly Turn[]): readonly Turn[] =>

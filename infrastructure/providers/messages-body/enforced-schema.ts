@@ -27,7 +27,7 @@ export function enforcedSchema(given: JsonObject): JsonObject {
   };
 }
 
-/** It rejects `oneOf`, which libraries write for a union whose members exclude each other anyway (rule 17.161). */
+/** It rejects `oneOf`, which libraries write for a union whose members exclude each other anyway (rule 17.55). */
 function withoutOneOf(schema: JsonObject): JsonObject {
   const { oneOf, anyOf, ...rest } = schema;
   return isArray(oneOf) && isAbsent(anyOf) ? { ...rest, anyOf: oneOf } : schema;

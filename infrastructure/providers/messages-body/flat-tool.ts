@@ -10,7 +10,7 @@ export interface ToolDescription {
 /** Models of the messages family reject these at the top level of a tool's schema, and take them below it. */
 const combining: ReadonlySet<string> = new Set(['oneOf', 'anyOf', 'allOf']);
 
-/** A tool whose arguments are one object. How a schema combines others is told in the description (rule 17.166). */
+/** A tool whose arguments are one object. How a schema combines others is told in the description (rule 17.60). */
 export function asFlatTool(tool: ToolDescription): ToolDescription {
   const combined = only(tool.schema, combining);
   if (Object.keys(combined).length === 0) return tool;

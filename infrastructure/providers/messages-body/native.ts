@@ -131,7 +131,7 @@ const isUnsignedThinking = ({ type, signature }: JsonObject): boolean =>
 
 /**
  * Models of other upstreams write blank texts, mostly before a call, and models of this family end some turns without
- * a word. The messages API rejects both when they are sent back (rules 17.122, 17.381).
+ * a word. The messages API rejects both when they are sent back (rules 17.54, 17.64).
  */
 const isBlankText = ({ type, text }: JsonObject): boolean => type === 'text' && isBlank(text);
 

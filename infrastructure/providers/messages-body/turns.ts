@@ -158,7 +158,7 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
   return E.right([...content.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
 }
 
-/** Only the user can send images, so those that another model made are sent as the user's (rule 17.171). */
+/** Only the user can send images, so those that another model made are sent as the user's (rule 17.61). */
 const assistantImages = ({ role, images }: JsonObject, path: string, { media }: TurnRules): Blocks =>
   role === 'assistant' && !isAbsent(images) ? contentBlocks(images, `${path}.images`, media) : E.right([]);
 

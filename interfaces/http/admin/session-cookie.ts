@@ -9,7 +9,7 @@ const tokenShape = /^[A-Za-z0-9_-]{43}$/;
 
 /**
  * For a browser that is at the identity provider: it returns from another site by a link (SameSite=Lax). The beginning
- * of the state tells the sign-ins of several tabs apart (rule 51.261).
+ * of the state tells the sign-ins of several tabs apart (rule 51.28).
  */
 const signInCookieName = (state: string): string => `gateway_sign_in_${state.slice(0, 8)}`;
 

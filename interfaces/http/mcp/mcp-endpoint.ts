@@ -221,7 +221,7 @@ async function sendEvents(
   events: AsyncIterable<string | Uint8Array>,
 ): Promise<void> {
   const body = new StreamedBody(context, { ...eventHeaders, ...headers });
-  // Without a blank line, which clients with httpx-sse take for an event after one with an id (rule 54.241).
+  // Without a blank line, which clients with httpx-sse take for an event after one with an id (rule 54.63).
   const alive = keepAlive.watch(() => body.keepAlive(':\n'));
   try {
     for await (const event of events) {

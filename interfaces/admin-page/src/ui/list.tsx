@@ -68,7 +68,7 @@ async function withLastPage<R>(
 
 /**
  * The row that is open. Once it was seen it stays, although newer rows may have moved it to another page since. One that
- * the page of the list does not have is loaded by its id, so that a link to it lasts (rule 52.261).
+ * the page of the list does not have is loaded by its id, so that a link to it lasts (rule 52.11).
  */
 export function useOpened<R>(
   list: UseQueryResult<ListPage<R>>,

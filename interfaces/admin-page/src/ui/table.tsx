@@ -153,7 +153,7 @@ function Row<R>({
 const isControl = (target: EventTarget): boolean =>
   target instanceof Element && target.closest('a, button, input, select, summary') !== null;
 
-/** Whether the press that has just ended selected text, to copy it (rule 52.263). Pressing elsewhere clears it first. */
+/** Whether the press that has just ended selected text, to copy it (rule 52.13). Pressing elsewhere clears it first. */
 const hasSelected = (): boolean => getSelection()?.isCollapsed === false;
 
 /** Arrows, Home and End move the focus between rows. */
