@@ -90,6 +90,11 @@ describe('an empty object of arguments', () => {
     ['the arguments that follow, in pieces', ['{}', '', '{"a":', '1}'], '{"a":1}'],
     ['the arguments that follow as a whole', ['{}', '{"a":1}'], '{"a":1}'],
     ['the arguments that follow, and those are sent again', ['{}', '{"a"', '{"a":1}', '{"a":1}'], '{"a":1}'],
+    [
+      'the arguments that follow, and then once more with other white space',
+      ['{}', '{"a":1}', '{"a": 1}'],
+      '{"a":1}',
+    ],
     ['nothing', ['{}'], '{}'],
     ['blanks', ['{}', '\n'], '{}\n'],
     ['another one', ['{}', '{}'], '{}'],
