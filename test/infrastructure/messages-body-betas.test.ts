@@ -60,9 +60,14 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
 
   it('that of changes of tools is sent to platform B with such a change, and not without', () => {
     const beta = ['mid-conversation-tool-changes-2026-07-01'];
-    const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };
-    const changed = { messages: [user, { role: 'system', content: [removal] }] };
-    expect(betasOf(changed, rules, beta)).toEqual(rules.platform === 'b' ? beta : []);
+    const said = (type: string, more: JsonObject) => ({
+      messages: [user, { role: 'system', content: [{ type, ...more }] }],
+    });
+    for (const type of ['tool_addition', 'tool_removal']) {
+      const changed = said(type, { tool: { type: 'tool_reference', name: 'f' } });
+      expect(betasOf(changed, rules, beta)).toEqual(rules.platform === 'b' ? beta : []);
+    }
+    expect(betasOf(said('text', { text: 'Be brief.' }), rules, beta)).toEqual([]);
     expect(betasOf({}, rules, beta)).toEqual([]);
   });
 
