@@ -32,6 +32,16 @@ const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_w
 const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
 const model = (route: string, id = 'm') => `models:\n  - id: ${id}\n    routes:\n      - ${route}\n`;
 
+it.each([
+  ['', 1],
+  ['# providers: []\n', 1],
+  ['{}\n', 1],
+  ['providers: []\n', 0],
+])('a file that says nothing is reported, because applying it removes everything: %j', (text, reported) => {
+  const message = 'is empty: applying it would remove everything that earlier files configured';
+  expect(lint(text).filter((finding) => finding.message === message)).toHaveLength(reported);
+});
+
 describe('a redaction path that matches nothing', () => {
   const at = (path: string): string =>
     `request_logging: {payloads: {redaction_paths: [body.a, "${path}"]}}\n`;
