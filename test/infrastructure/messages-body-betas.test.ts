@@ -3,7 +3,11 @@ import * as E from 'fp-ts/lib/Either.js';
 import { permissive } from '../../domain/routing/capabilities.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { fromMessagesBody } from '../../infrastructure/providers/messages-body/native.ts';
-import type { BodyRules } from '../../infrastructure/providers/messages-body/rules.ts';
+import {
+  type BodyRules,
+  invokeRules,
+  rawPredictRules,
+} from '../../infrastructure/providers/messages-body/rules.ts';
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { styles, user } from './messages-body-sending.ts';
 
@@ -76,5 +80,27 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     const known = style === 'invoke' ? ['mid-conversation-output-config-2026-07-01'] : asked;
     expect(betasOf({ messages: [user, effort] }, rules, asked)).toEqual(known);
     expect(betasOf({}, rules, asked)).toEqual([]);
+  });
+});
+
+describe('the beta of tool search', () => {
+  const betas = ['advanced-tool-use-2025-11-20', 'context-1m-2025-08-07'];
+  const tool = { name: 'f', input_schema: { type: 'object', properties: {} } };
+  const betasFor = (tools: JsonObject[]) =>
+    [rawPredictRules, invokeRules].map((rules) => betasOf({ tools }, rules, betas));
+
+  it.each([
+    ['a deferred tool', [tool, { ...tool, name: 'g', defer_loading: true }]],
+    ['a tool that searches', [tool, { type: 'tool_search_tool_regex_20251119', name: 'search' }]],
+  ])('is sent under its name on the platforms, with %s', (_, tools) => {
+    const known = ['tool-search-tool-2025-10-19', 'context-1m-2025-08-07'];
+    expect(betasFor(tools)).toEqual([known, known]);
+  });
+
+  it('is not sent without such a tool, because models from before it reject it, and Claude Code sends it to all', () => {
+    expect(betasFor([tool, { ...tool, name: 'g', defer_loading: false }])).toEqual([
+      ['context-1m-2025-08-07'],
+      ['context-1m-2025-08-07'],
+    ]);
   });
 });

@@ -248,30 +248,6 @@ describe.each([
   });
 });
 
-describe('the beta of tool search', () => {
-  const betas = ['advanced-tool-use-2025-11-20', 'context-1m-2025-08-07'];
-  const tool = { name: 'f', input_schema: { type: 'object', properties: {} } };
-  const betasFor = (tools: readonly object[]) =>
-    [rawPredictRules, invokeRules].map(
-      (rules) => sent({ ...minimal, tools }, rules, { betas })['anthropic_beta'],
-    );
-
-  it.each([
-    ['a deferred tool', [tool, { ...tool, name: 'g', defer_loading: true }]],
-    ['a tool that searches', [tool, { type: 'tool_search_tool_regex_20251119', name: 'search' }]],
-  ])('is sent under its name on the platforms, with %s', (_, tools) => {
-    const known = ['tool-search-tool-2025-10-19', 'context-1m-2025-08-07'];
-    expect(betasFor(tools)).toEqual([known, known]);
-  });
-
-  it('is not sent without such a tool, because models from before it reject it, and Claude Code sends it to all', () => {
-    expect(betasFor([tool, { ...tool, name: 'g', defer_loading: false }])).toEqual([
-      ['context-1m-2025-08-07'],
-      ['context-1m-2025-08-07'],
-    ]);
-  });
-});
-
 describe('messages of the role `system`', () => {
   const system = { role: 'system', content: 'Later.' };
   const blocks = {
