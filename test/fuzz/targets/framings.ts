@@ -4,6 +4,7 @@ import { parseJson } from '../../../domain/shared/json.ts';
 import { maxStreamEventLines } from '../../../domain/shared/limits.ts';
 import type { Sealed } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { exceedsEventLimits } from '../../../infrastructure/providers/wire/bounded-data.ts';
 import { type EventFrame, eventFrames } from '../../../infrastructure/providers/wire/event-stream.ts';
 import { jsonArrayFrames } from '../../../infrastructure/providers/wire/json-array.ts';
 import { jsonLineFrames } from '../../../infrastructure/providers/wire/json-lines.ts';
@@ -140,11 +141,12 @@ const lines: Target = {
       .split('\n')
       .map((line) => Buffer.from(line, 'latin1').toString().trim())
       .filter((line) => line !== '');
+    // A line with too many values, members or escaped keys ends the stream.
+    const read = frames.flatMap((frame) => (frame.kind === 'frame' ? [frame.data] : []));
+    const isBounded = read.length < frames.length;
     demand(
-      isDeepStrictEqual(
-        frames.map((frame) => (frame.kind === 'frame' ? frame.data : frame.kind)),
-        expected,
-      ),
+      isDeepStrictEqual(read, isBounded ? expected.slice(0, read.length) : expected) &&
+        (!isBounded || exceedsEventLimits(expected[read.length] ?? '')),
       'the lines are not those that stand there',
     );
     return picture(frames);
