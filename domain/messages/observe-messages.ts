@@ -9,12 +9,14 @@ import {
   isObject,
   membersOf,
 } from '../shared/json.ts';
-import { maxCountedToolCalls, maxModelKeyChars } from '../shared/limits.ts';
+import { maxCountedToolCalls } from '../shared/limits.ts';
 import {
+  type AdditionalUsage,
+  commonModel,
   type Observation,
   observation,
   type StreamObserver,
-  type AdditionalUsage,
+  withBeside,
 } from '../upstream/observation.ts';
 
 /**
@@ -66,7 +68,7 @@ function usedBeside(reported: Json | undefined): AdditionalUsage | undefined {
   if (compaction === undefined && advisor === undefined) return undefined;
   return {
     ...(compaction === undefined ? {} : { compaction }),
-    ...(advisor === undefined ? {} : { advisor: { model: modelOf(advice), ...advisor } }),
+    ...(advisor === undefined ? {} : { advisor: { model: commonModel(advice ?? []), ...advisor } }),
   };
 }
 
@@ -83,14 +85,6 @@ function usageOf(rounds: Rounds): JsonObject | undefined {
   );
   return messagesBodyUsage(total) === undefined ? undefined : total;
 }
-
-function modelOf(rounds: Rounds): string | null {
-  const [model, ...others] = new Set(rounds?.map((round) => round['model']));
-  return isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
-}
-
-const withBeside = (seen: Observation, beside: AdditionalUsage | undefined): Observation =>
-  beside === undefined ? seen : { ...seen, beside };
 
 /** Adds the usage that the provider bills in addition to the answer. */
 export const withAdditionalUsage = (seen: Observation, reported: Json | undefined): Observation =>

@@ -9,12 +9,14 @@ import {
   numberOf,
   objectsOf,
 } from '../shared/json.ts';
-import { maxCountedToolCalls, maxModelKeyChars } from '../shared/limits.ts';
+import { maxCountedToolCalls } from '../shared/limits.ts';
 import {
   type AdditionalUsage,
+  commonModel,
   type Observation,
   observation,
   type StreamObserver,
+  withBeside,
 } from '../upstream/observation.ts';
 
 /** Output items that are tool calls, hosted ones included: `function_call`, `web_search_call`, `mcp_call` etc. */
@@ -32,17 +34,12 @@ function usedForImages({ tool_usage: used, tools }: JsonObject): AdditionalUsage
   const input = tokenCount(reported['input_tokens'] ?? 0);
   const output = tokenCount(reported['output_tokens'] ?? 0);
   if (input === undefined || output === undefined || input + output === 0) return undefined;
-  const imageTools = objectsOf(tools).filter(({ type }) => type === 'image_generation');
-  const [model, ...others] = new Set(imageTools.map((tool) => tool['model']));
-  const named = isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
-  return { imageGeneration: { model: named, input_tokens: input, output_tokens: output } };
+  const model = commonModel(objectsOf(tools).filter(({ type }) => type === 'image_generation'));
+  return { imageGeneration: { model, input_tokens: input, output_tokens: output } };
 }
 
-const withImages = (seen: Observation, beside: AdditionalUsage | undefined): Observation =>
-  beside === undefined ? seen : { ...seen, beside };
-
 export const observeResponse = (response: JsonObject): Observation =>
-  withImages(observation(response['usage'], generationUsage, callsIn(response)), usedForImages(response));
+  withBeside(observation(response['usage'], generationUsage, callsIn(response)), usedForImages(response));
 
 /**
  * Observes a responses stream without changing it. Tool calls are counted as their items arrive. An upstream that only
@@ -79,6 +76,6 @@ export class ResponsesObserver implements StreamObserver {
 
   observed(): Observation {
     const calls = Math.max(this.calls.size, this.callsTogether);
-    return withImages(observation(this.usage, generationUsage, calls), this.images);
+    return withBeside(observation(this.usage, generationUsage, calls), this.images);
   }
 }

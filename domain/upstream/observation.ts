@@ -1,5 +1,6 @@
 import type { TokenUsage } from '../ledger/usage.ts';
-import { isAbsent, type Json, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { maxModelKeyChars } from '../shared/limits.ts';
 
 /** What accounting and logging need to know about an answer, whole or streamed. */
 export interface Observation {
@@ -33,6 +34,16 @@ export function observation(
 ): Observation {
   const usage = usageOf(reported);
   return { usage, usageUnusable: !isAbsent(reported) && usage === undefined, invokedToolCount };
+}
+
+/** The observation with what the provider used beside the answer, if anything. */
+export const withBeside = (seen: Observation, beside: AdditionalUsage | undefined): Observation =>
+  beside === undefined ? seen : { ...seen, beside };
+
+/** The model that all of these name; null when they name several, none, or one with too long a name. */
+export function commonModel(named: readonly JsonObject[]): string | null {
+  const [model, ...others] = new Set(named.map((each) => each['model']));
+  return isString(model) && others.length === 0 && model.length <= maxModelKeyChars ? model : null;
 }
 
 /** Observes the chunks of a stream without changing them. */
