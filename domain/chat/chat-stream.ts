@@ -22,6 +22,7 @@ import {
   withCanonicalReasoning,
   withoutThinkingContent,
 } from './reasoning-fields.ts';
+import type { MarkedThoughts } from './marked-thoughts.ts';
 import { StreamedChoices } from './streamed-choices.ts';
 import { reportedFailure } from './chat-failure.ts';
 
@@ -93,11 +94,7 @@ function chunkEvent(
   return { kind: 'chunk', chunk: ruled, wire: undefined, ...seenIn };
 }
 
-const needsRule = (
-  chunk: JsonObject,
-  choices: readonly JsonObject[],
-  thoughts: StreamedChoices['thoughts'],
-): boolean =>
+const needsRule = (chunk: JsonObject, choices: readonly JsonObject[], thoughts: MarkedThoughts): boolean =>
   choices.some(
     ({ index, usage, delta, message }) =>
       (isAbsent(chunk['usage']) && !isAbsent(usage)) ||
@@ -108,11 +105,7 @@ const needsRule = (
       (isObject(message) && hasThinkingContent(message)),
   );
 
-const applyRules = (
-  chunk: JsonObject,
-  namespace: string,
-  thoughts: StreamedChoices['thoughts'],
-): JsonObject =>
+const applyRules = (chunk: JsonObject, namespace: string, thoughts: MarkedThoughts): JsonObject =>
   withCleanDeltas(
     withPromotedUsage({
       ...chunk,

@@ -1,4 +1,5 @@
 import { isObject, isString, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
+import { maxChoices } from '../shared/limits.ts';
 
 /**
  * Google's chat API puts the thoughts of its models into the content, between these, and marks the messages and deltas
@@ -8,21 +9,16 @@ import { isObject, isString, type Json, type JsonObject, membersOf, numberOf } f
 const opening = '<thought>';
 const closing = '</thought>';
 
-/** Choices of one answer that may think at the same time: as many as a chat request may ask for. */
-const maxThinking = 128;
-
 const isMarked = ({ extra_content: extra }: JsonObject): boolean =>
   isObject(extra) && membersOf(extra['google'])['thought'] === true;
 
-const begins = (message: JsonObject): boolean =>
-  isString(message['content']) && message['content'].startsWith(opening) && isMarked(message);
-
-/** Whether a whole message has thoughts in its content. */
-export const hasMarkedThoughts = begins;
+/** Whether the content of a message or delta begins with thoughts. */
+export const hasMarkedThoughts = (message: JsonObject): boolean =>
+  textIn(message).startsWith(opening) && isMarked(message);
 
 /** A whole message, with the thoughts in its content as a part of their own, as other upstreams send them. */
 export const withThoughtParts = (message: JsonObject): JsonObject =>
-  begins(message) ? divided(message, textIn(message).slice(opening.length)) : message;
+  hasMarkedThoughts(message) ? divided(message, textIn(message).slice(opening.length)) : message;
 
 const textIn = ({ content }: JsonObject): string => (isString(content) ? content : '');
 
@@ -46,7 +42,7 @@ export class MarkedThoughts {
   /** Whether {@link withParts} changes the delta of a choice. */
   concern(index: number, delta: JsonObject): boolean {
     const text = textIn(delta);
-    return text !== '' && (this.thinking.has(index) || begins(delta));
+    return text !== '' && (this.thinking.has(index) || hasMarkedThoughts(delta));
   }
 
   /** A choice with its thoughts as parts. The first delta of the answer itself is not marked, and has the closing tag. */
@@ -62,7 +58,7 @@ export class MarkedThoughts {
     }
     const thoughts = this.thinking.has(index) ? text : text.slice(opening.length);
     if (thoughts.includes(closing)) this.thinking.delete(index);
-    else if (this.thinking.size < maxThinking) this.thinking.add(index);
+    else if (this.thinking.size < maxChoices) this.thinking.add(index);
     return { ...choice, delta: divided(delta, thoughts) };
   }
 }

@@ -1,10 +1,8 @@
 import { isFilled, isObject, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
+import { maxChoices } from '../shared/limits.ts';
 import type { StreamChunk } from '../shared/stream-event.ts';
 import { MarkedThoughts } from './marked-thoughts.ts';
 import { reasoningFields } from './reasoning-fields.ts';
-
-/** Choices of one answer that are told apart: as many as a chat request may ask for. */
-const maxChoices = 128;
 
 /** The choices of a streamed answer, by index: which are open, and which have finished. */
 export class StreamedChoices {

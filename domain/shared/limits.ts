@@ -46,6 +46,9 @@ export const maxStreamEventLines = 10_000;
  */
 export const maxStreamEventMembers = 200_000;
 
+/** Choices of one streamed answer that are told apart: as many as a chat request may ask for. */
+export const maxChoices = 128;
+
 /** Bytes of the headers of one binary event frame, as the format allows. Real ones stay below 200. */
 export const maxEventHeadersBytes = 128 * 1024;
 
