@@ -1,9 +1,9 @@
 import { api, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
-import { ListTable, useList, useOpened } from '../ui/list.tsx';
+import { ListTable, Opened, useList, useOpened } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { ownerColumn } from '../ui/columns.tsx';
 import type { Column } from '../ui/table.tsx';
 import { RequestsLink } from '../ui/things.tsx';
@@ -102,15 +102,9 @@ export function Page() {
           title={shown === undefined ? 'Alert' : `Alert of ${shown.owner_name}`}
           onClose={() => set({ open: undefined })}
         >
-          {shown !== undefined ? (
-            <AlertDetail alert={shown} />
-          ) : opened.error !== null ? (
-            <Failed error={opened.error} again={opened.again} />
-          ) : opened.isPending ? (
-            <Waiting for="the alert" />
-          ) : (
-            <p>There is no alert with this id.</p>
-          )}
+          <Opened opened={opened} what="alert">
+            {(alert) => <AlertDetail alert={alert} />}
+          </Opened>
         </Drawer>
       )}
     </Frame>

@@ -5,9 +5,9 @@ import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
-import { NoRows, pageOfMany, Pager, useList, useOpened } from '../ui/list.tsx';
+import { NoRows, pageOfMany, Opened, Pager, useList, useOpened } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
-import { Empty, Failed, Waiting } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import { type Column, Table } from '../ui/table.tsx';
 import { Dash, Id, Time } from '../ui/values.tsx';
 import { Actor } from './audit/actor.tsx';
@@ -169,15 +169,9 @@ export function Page() {
           title={shown === undefined ? 'Change' : shown.action}
           onClose={() => set({ open: undefined })}
         >
-          {shown !== undefined ? (
-            <EventDetail event={shown} />
-          ) : opened.error !== null ? (
-            <Failed error={opened.error} again={opened.again} />
-          ) : opened.isPending ? (
-            <Waiting for="the change" />
-          ) : (
-            <p>There is no change with this id.</p>
-          )}
+          <Opened opened={opened} what="change">
+            {(event) => <EventDetail event={event} />}
+          </Opened>
         </Drawer>
       )}
     </Frame>

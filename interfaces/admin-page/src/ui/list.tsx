@@ -8,7 +8,7 @@ import {
 import { type ReactNode, useEffect, useRef } from 'react';
 import { useAddress } from '../app/address.ts';
 import { Icon } from './icons.tsx';
-import { Empty } from './states.tsx';
+import { Empty, Failed, Waiting } from './states.tsx';
 import { Table, type TableProps } from './table.tsx';
 
 /** A page of a list, as the API returns it. */
@@ -93,6 +93,22 @@ export function useOpened<R>(
     isPending: list.isPending || alone.isLoading,
     again: () => void (list.error === null ? alone : list).refetch(),
   };
+}
+
+/** What a drawer shows of the row that is open, in any state of loading. */
+export function Opened<R>({
+  opened: { row, error, isPending, again },
+  what,
+  children,
+}: {
+  readonly opened: ReturnType<typeof useOpened<R>>;
+  /** What a row is, such as `alert`. */
+  readonly what: string;
+  readonly children: (row: R) => ReactNode;
+}) {
+  if (row !== undefined) return children(row);
+  if (error !== null) return <Failed error={error} again={again} />;
+  return isPending ? <Waiting for={`the ${what}`} /> : <p>{`There is no ${what} with this id.`}</p>;
 }
 
 /** The API has no pages beyond this many rows. */
