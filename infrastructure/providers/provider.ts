@@ -59,7 +59,7 @@ export interface FanOutDialect {
 
 /** A request with credentials. */
 export interface AuthenticatedRequest extends WrittenRequest {
-  /** To be called when the upstream refuses the credentials. Absent where there can be no others. */
+  /** To be called when the upstream refuses the credentials. Absent, or without effect, where there can be no others. */
   readonly refused?: () => void;
 }
 

@@ -16,8 +16,8 @@ import type { ReadableBuckets } from './readable-buckets.ts';
  * `parseExact`. `model` is the publisher's name of the model. Fields that generate-content cannot express are dropped
  * if the answer means the same without them (`unsentFields`, and every unknown field), and otherwise rejected by name.
  * Messages-only fields (`thinking`, `output_config`, `anthropic_version`) do not apply to Google-published models; the
- * platform's own fields do. If the route has a list of `buckets`, media may only be in one of these. A
- * body that was `translated` is that of a messages caller.
+ * platform's own fields do. If the route has a list of `buckets`, media may only be in one of these. A body that was
+ * `translated` is that of a messages caller.
  */
 export function generateContentRequest(
   body: JsonObject,
