@@ -1,4 +1,4 @@
-import { signed } from '../chat/thought-signature.ts';
+import { EncryptedThoughts, signed } from '../chat/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
@@ -43,6 +43,7 @@ export class BlockWriter {
   cutOff = false;
   private readonly about: MessageNames;
   private readonly ids: CallIds;
+  private readonly thoughts = new EncryptedThoughts();
   private index = -1;
   private open: Block | undefined;
   private waiting: Block[] = [];
@@ -73,6 +74,11 @@ export class BlockWriter {
       this.advance();
     }
     this.judge();
+  }
+
+  /** Takes what a delta has of the encrypted thoughts that belong to calls. */
+  keepThoughts(delta: JsonObject): void {
+    this.thoughts.see(delta);
   }
 
   call(call: StreamedCall, piece: CallPiece): void {
@@ -172,7 +178,8 @@ export class BlockWriter {
         block.phase = 'open';
         const id = this.ids.give(block.id, block.ordinal);
         const name = callersToolName(this.about, block.name);
-        return { type: 'tool_use', id, name, input: {}, ...signed(block.signature) };
+        const carried = { ...signed(block.signature), ...this.thoughts.of(block.id, id) };
+        return { type: 'tool_use', id, name, input: {}, ...carried };
       }
     }
   }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { carriedSignature, signed } from '../chat/thought-signature.ts';
+import { carriedSignature, carriedThoughts, signed } from '../chat/thought-signature.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -27,18 +27,19 @@ export interface Kept {
   readonly marks: Marks;
   /** Whether thinking goes back as the `reasoning` of its message. */
   readonly thinking: boolean;
+  /** Whether encrypted thoughts go back in the message of the calls that carry them. */
+  readonly thoughts: boolean;
 }
 
-export const nothingKept: Kept = { marks: noMarks, thinking: false };
+export const nothingKept: Kept = { marks: noMarks, thinking: false, thoughts: false };
 
 /** Translates one message of the messages family to chat completions: to several messages, one, or none. */
-export function chatMessages(message: JsonObject, path: string, { marks, thinking }: Kept): ChatMessages {
+export function chatMessages(message: JsonObject, path: string, kept: Kept): ChatMessages {
   const { role, content } = message;
+  const { marks } = kept;
   const at = `${path}.content`;
   if (role === 'system') return pipe(systemBlocks(content, at), E.map(systemMessages(marks)));
-  return role === 'assistant'
-    ? assistantMessages(content, at, { marks, thinking })
-    : userMessages(content, at, marks);
+  return role === 'assistant' ? assistantMessages(content, at, kept) : userMessages(content, at, marks);
 }
 
 /**
@@ -78,6 +79,7 @@ function oneMessage(turn: readonly JsonObject[]): JsonObject {
   return {
     ...first,
     ...withReasoning(turn.map(({ reasoning }) => reasoning).filter(isString)),
+    ...withThoughts(turn.flatMap((message) => objectsOf(message['reasoning_details']))),
     content: oneContent(turn.map(({ content }) => content ?? null)),
     tool_calls: turn.flatMap(({ tool_calls }) => objectsOf(tool_calls)),
   };
@@ -194,7 +196,7 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
 function assistantMessages(
   content: Json | undefined,
   path: string,
-  { marks, thinking: keepsThinking }: Kept,
+  { marks, thinking: keepsThinking, thoughts: keepsThoughts }: Kept,
 ): ChatMessages {
   if (isString(content)) return E.right(assistantMessage(content, [], {}));
   const words: string[] = [''];
@@ -224,7 +226,10 @@ function assistantMessages(
     }
   }
   const messages = assistantMessage(paragraphs(words), calls, mark);
-  return E.right(messages.map((message) => ({ ...message, ...withReasoning(thoughts) })));
+  const signing = keepsThoughts ? objectsOf(content).flatMap(carriedThoughts) : [];
+  return E.right(
+    messages.map((message) => ({ ...message, ...withReasoning(thoughts), ...withThoughts(signing) })),
+  );
 }
 
 /** Without a signature, thinking is the gateway's own translation of a chat answer's reasoning. */
@@ -235,6 +240,10 @@ const withReasoning = (thoughts: readonly string[]): JsonObject => {
   const reasoning = paragraphs(thoughts);
   return reasoning === '' ? {} : { reasoning };
 };
+
+/** Encrypted thoughts go back where they came from, in the message of their calls (rule 33.48). */
+const withThoughts = (thoughts: readonly JsonObject[]): JsonObject =>
+  thoughts.length === 0 ? {} : { reasoning_details: thoughts };
 
 function assistantMessage(
   text: string,

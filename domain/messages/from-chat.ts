@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { isFilled, isObject, isString, type JsonObject } from '../shared/json.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
-import { signed } from '../chat/thought-signature.ts';
+import { EncryptedThoughts, signed } from '../chat/thought-signature.ts';
 import { protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformedChat } from './answer-shape.ts';
 import {
@@ -67,9 +67,13 @@ const proseBlock = (text: string, block: (text: string) => JsonObject): readonly
 function toolUses(messages: readonly JsonObject[], about: MessageNames): readonly JsonObject[] {
   const calls = messages.flatMap((message) => [callsOf(message), legacyCallOf(message) ?? []].flat());
   const ids = new CallIds(about);
-  return calls.flatMap((call, ordinal) =>
-    isEmptyCall(call) ? [] : [toolUse(call, ids.give(call.id, ordinal), callersToolName(about, call.name))],
-  );
+  const thoughts = new EncryptedThoughts();
+  for (const message of messages) thoughts.see(message);
+  return calls.flatMap((call, ordinal) => {
+    if (isEmptyCall(call)) return [];
+    const id = ids.give(call.id, ordinal);
+    return [{ ...toolUse(call, id, callersToolName(about, call.name)), ...thoughts.of(call.id, id) }];
+  });
 }
 
 const toolUse = ({ text, signature }: CallPiece, id: string, name: string): JsonObject => ({

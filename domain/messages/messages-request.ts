@@ -38,7 +38,7 @@ const innerBlock: Watched = { source, transformations: {} };
 const block: Watched = {
   ...innerBlock,
   content: { '*': innerBlock, source, content: {} },
-  extra_content: { google: {} },
+  extra_content: { google: {}, reasoning_details: { '*': {} } },
 };
 
 /** The levels of a messages body that the gateway reads or edits. */

@@ -143,6 +143,7 @@ class Translation {
     this.refused ||= refusal !== '';
     for (const text of [textOf(delta), refusal]) this.say(text);
     this.untold ??= untranslatableField(delta);
+    this.writer.keepThoughts(delta);
     for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
     const legacy = legacyCallOf(delta);
     if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);

@@ -11,6 +11,7 @@ import {
 } from '../../domain/shared/json.ts';
 import { markOf } from '../../domain/messages/cache-marks.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
+import { nothingKept } from '../../domain/messages/chat-messages.ts';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import { permissive } from '../../domain/routing/capabilities.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
@@ -343,7 +344,7 @@ describe('cache marks of messages requests, by way of chat', () => {
     const request = readMessagesRequest(document.right);
     const body = E.isLeft(request)
       ? request
-      : toChatBody(request.right, 'provider', { marks: markOf, thinking: false });
+      : toChatBody(request.right, 'provider', { ...nothingKept, marks: markOf });
     if (E.isLeft(body)) throw new Error(body.left.message);
     return body.right;
   };

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { chatWatched, readChatRequest } from '../../../domain/chat/chat-request.ts';
 import { compatOf, takesReasoning } from '../../../domain/compatibility/compat.ts';
-import { noMarks } from '../../../domain/messages/cache-marks.ts';
+import { nothingKept } from '../../../domain/messages/chat-messages.ts';
 import { prepareChat, prepareTranslatedChat } from '../../../domain/chat/prepare-chat.ts';
 import { toChatBody } from '../../../domain/messages/to-chat.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
@@ -108,7 +108,7 @@ describe('a messages call to an upstream that takes reasoning back', () => {
   const assistantsOf = (messages: readonly object[], thinks = true): unknown => {
     const value = { messages: [user, ...messages] } as JsonObject;
     const ask = { model: 'fast', stream: false, document: { value } };
-    const chat = toChatBody(ask, 'upstream', { marks: noMarks, thinking: thinks });
+    const chat = toChatBody(ask, 'upstream', { ...nothingKept, thinking: thinks });
     if (E.isLeft(chat)) throw new Error(chat.left.message);
     const body = prepareTranslatedChat(chat.right, routeWith(content));
     if (E.isLeft(body)) throw new Error(body.left.message);
