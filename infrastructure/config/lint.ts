@@ -154,16 +154,16 @@ function withoutStreamUsage(
       ];
 }
 
-/** The router policy is part of chat-completions bodies; a responses request would bypass it. */
+/** The router policy is part of chat-completions bodies; requests of other families bypass it (rule 4.301). */
 const withoutRouterPolicy = ({ route, path }: PlacedRoute): readonly Finding[] =>
-  route.enabled && route.compatibility.router !== undefined && route.capabilities.responses
-    ? [
-        finding(
-          [...path, 'compatibility', 'router'],
-          'does not reach responses requests: set capabilities.responses to false if the policy must hold',
-        ),
-      ]
-    : [];
+  (route.enabled && route.compatibility.router !== undefined ? (['responses', 'embeddings'] as const) : [])
+    .filter((family) => route.capabilities[family])
+    .map((family) =>
+      finding(
+        [...path, 'compatibility', 'router'],
+        `does not reach ${family} requests: set capabilities.${family} to false if the policy must hold`,
+      ),
+    );
 
 /** The most names in one message, which people read. */
 const maxNames = 3;

@@ -338,18 +338,28 @@ describe('the accounting options of a hard budget', () => {
   });
 });
 
-describe('a router policy on a route that also serves responses', () => {
+describe('a router policy on a route that also serves other families', () => {
   const route = (more: string) =>
     model(`{provider: p, upstream_model: u, compatibility: {router: {provider: {zdr: true}}}${more}}`);
-
-  it('is reported, for only chat-completions bodies contain the policy', () => {
-    expect(lint(providers + route(''))).toMatchObject([
-      { path: 'models[0].routes[0].compatibility.router', message: expect.stringMatching(/responses/) },
-    ]);
+  const reported = (family: string) => ({
+    path: 'models[0].routes[0].compatibility.router',
+    message: `does not reach ${family} requests: set capabilities.${family} to false if the policy must hold`,
   });
 
-  it('is not reported where the route does not serve responses', () => {
-    expect(lint(providers + route(', capabilities: {responses: false}'))).toEqual([]);
+  it.each([
+    ['responses and embeddings', '', ['responses', 'embeddings']],
+    ['responses', ', capabilities: {embeddings: false}', ['responses']],
+    ['embeddings', ', capabilities: {responses: false}', ['embeddings']],
+    ['embeddings alone', ', capabilities: {chat_completions: false, responses: false}', ['embeddings']],
+  ])('is reported for each, for only chat-completions bodies contain the policy: %s', (_, more, families) => {
+    expect(lint(providers + route(more))).toMatchObject(families.map(reported));
+  });
+
+  it.each([
+    ['it serves neither', ', capabilities: {responses: false, embeddings: false}'],
+    ['it is disabled', ', enabled: false'],
+  ])('is not reported where %s', (_, more) => {
+    expect(lint(providers + route(more))).toEqual([]);
   });
 });
 
