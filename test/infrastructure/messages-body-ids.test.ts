@@ -42,25 +42,24 @@ const call = (body: object) => ({
   },
 });
 
-const chat = (...ids: readonly string[]): readonly unknown[] =>
+const answer = (...ids: readonly string[]): object => ({
+  role: 'assistant',
+  content: 'I look.',
+  tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
+});
+
+const result = (id: string): object => ({ role: 'tool', tool_call_id: id, content: 'x' });
+
+const chatOf = (...messages: readonly object[]): readonly unknown[] =>
   pairOf(
     fromChatBody(
-      call({
-        model: 'm',
-        max_tokens: 9,
-        messages: [
-          { role: 'user', content: 'Hi' },
-          {
-            role: 'assistant',
-            tool_calls: ids.map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })),
-          },
-          ...ids.map((id) => ({ role: 'tool', tool_call_id: id, content: 'x' })),
-        ],
-      }),
+      call({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'Hi' }, ...messages] }),
       invokeRules,
       textDigest,
     ),
   );
+
+const chat = (...ids: readonly string[]): readonly unknown[] => chatOf(answer(...ids), ...ids.map(result));
 
 const native = (...ids: readonly string[]): readonly unknown[] =>
   pairOf(
@@ -120,8 +119,54 @@ describe('replay identifiers', () => {
     );
   });
 
-  it('parallel calls with the same id get the same value', () => {
-    expect(chat('a|b', 'a|b')).toEqual(Array(4).fill(boundId('a|b')));
+  it('calls with the same id, in one answer or in several, get ids of their own, and so do their results', () => {
+    const [first, second] = chat('x', 'x');
+    expect([first, second === first, valid.test(String(second))]).toEqual(['x', false, true]);
+    expect(chat('x', 'x')).toEqual([first, second, first, second]);
+    expect(chat('x', 'y', 'x')).toEqual([first, 'y', second, first, 'y', second]);
+    expect(chatOf(answer('x'), result('x'), answer('x'), result('x'))).toEqual([
+      first,
+      first,
+      second,
+      second,
+    ]);
+    expect(chat('a|b', 'a|b')).toEqual([
+      boundId('a|b'),
+      expect.stringMatching(valid),
+      boundId('a|b'),
+      chat('a|b', 'a|b')[1],
+    ]);
+  });
+
+  it('a result belongs to the latest answer with its id, and several results of one call keep its id', () => {
+    const [first, second] = chat('x', 'x');
+    expect(chatOf(answer('x'), answer('x'), result('x'))).toEqual([first, second, second]);
+    expect(chatOf(answer('x'), result('x'), result('x'))).toEqual([first, first, first]);
+    expect(chatOf(result('x'))).toEqual([first]);
+    expect(chatOf(answer('x'), answer(), result('x'))).toEqual([first, first]);
+  });
+
+  it('no two calls of a chat conversation have the same id, and each result has that of its call', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.constantFrom('x', 'y', 'a|b'), { maxLength: 4 }), { maxLength: 6 }),
+        (answers) => {
+          const ids = chatOf(...answers.flatMap((of) => [answer(...of), ...of.map(result)]));
+          let at = 0;
+          const calls = answers.flatMap((of) => {
+            const own = ids.slice(at, at + of.length);
+            expect(ids.slice(at + of.length, at + 2 * of.length)).toEqual(own);
+            at += 2 * of.length;
+            return own;
+          });
+          expect(new Set(calls).size).toBe(calls.length);
+        },
+      ),
+    );
+  });
+
+  it('parallel calls of a messages conversation keep their ids: the caller wrote the body of the upstream', () => {
+    expect(native('x', 'x')).toEqual(Array(4).fill('x'));
   });
 
   it('another pattern of valid ids can be given', () => {

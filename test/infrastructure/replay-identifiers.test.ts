@@ -121,6 +121,8 @@ interface Door {
   readonly prefix: 'tool_' | 'call_';
   /** An empty id is rejected, and its field named: it would identify nothing in the chat body that is written first. */
   readonly namesEach?: boolean;
+  /** The caller wrote the upstream's conversation, so that a second call with an id keeps it (rule 20.321). */
+  readonly native?: boolean;
 }
 
 const inMessages = /^[A-Za-z0-9_-]{1,64}$/;
@@ -144,14 +146,21 @@ const doors: readonly (readonly [string, Door])[] = [
   ['runtime_unified, chat callers', unified('chat')],
   ['runtime_unified, messages callers', { ...unified('messages'), namesEach: true }],
   ['runtime_messages, chat callers', bodyOf('runtime_messages', 'chat')],
-  ['runtime_messages, messages callers', bodyOf('runtime_messages', 'messages')],
+  ['runtime_messages, messages callers', { ...bodyOf('runtime_messages', 'messages'), native: true }],
   ['endpointb_messages, chat callers', bodyOf('endpointb_messages', 'chat')],
-  ['endpointb_messages, messages callers', bodyOf('endpointb_messages', 'messages')],
+  ['endpointb_messages, messages callers', { ...bodyOf('endpointb_messages', 'messages'), native: true }],
   ['platform A, chat callers', rawPredict('chat')],
-  ['platform A, messages callers', rawPredict('messages')],
+  ['platform A, messages callers', { ...rawPredict('messages'), native: true }],
   [
     'endpointb_responses',
-    { platform: 'b', style: 'endpointb_responses', caller: 'responses', valid: wider, prefix: 'call_' },
+    {
+      platform: 'b',
+      style: 'endpointb_responses',
+      caller: 'responses',
+      valid: wider,
+      prefix: 'call_',
+      native: true,
+    },
   ],
 ];
 
@@ -250,8 +259,10 @@ describe.each(doors)('replay identifiers sent upstream: %s', (_name, door) => {
         const others = [...before, ...after].filter((other) => other !== id);
         const [alone] = idsIn(outbound(door, [id], false)).calls;
         const among = idsIn(outbound(door, [...others, id, id], door.style !== 'runtime_messages'));
-        expect(among.calls.slice(-2)).toEqual([alone, alone]);
-        expect(among.results.slice(-2)).toEqual([alone, alone]);
+        const [first, second] = among.calls.slice(-2);
+        expect([first, second === alone]).toEqual([alone, door.native === true]);
+        expect(second).toMatch(door.valid);
+        expect(among.results.slice(-2)).toEqual([first, second]);
       }),
       { numRuns: 50 },
     );

@@ -284,6 +284,18 @@ describe('tool ids', () => {
     expect(idsOf(id)).toEqual([bounded, bounded]);
   });
 
+  it('calls of several answers with the same id get ids of their own, and so do their results', () => {
+    const answered = turns(
+      ['a', 'b'].flatMap((content) => [
+        { role: 'assistant', tool_calls: [call('call_0')] },
+        { role: 'tool', tool_call_id: 'call_0', content },
+      ]),
+    );
+    const ids = JSON.stringify(answered).match(/(?<="toolUseId":")[^"]*/g);
+    const own = `tool_${textDigest('call_0\n1')}`;
+    expect(ids).toEqual(['call_0', 'call_0', own, own]);
+  });
+
   it('any id becomes a valid one, the same in call and result, and different for different ids', () => {
     const anId = fc.oneof(anyText, fc.stringMatching(/^[A-Za-z0-9_.:|-]{0,70}$/));
     fc.assert(

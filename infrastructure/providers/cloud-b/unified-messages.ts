@@ -28,9 +28,8 @@ import {
   markOf,
   unmarked,
 } from '../../../domain/messages/cache-marks.ts';
-import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { boundedToolId } from '../messages-body/tool-ids.ts';
+import { ConversationIds } from '../messages-body/tool-ids.ts';
 import {
   assistantPart,
   type Blocks,
@@ -42,12 +41,12 @@ import {
 } from './unified-content.ts';
 import { asReminder } from '../../../domain/messages/system-turns.ts';
 import { DocumentNames } from './unified-documents.ts';
-import { maxToolNameChars, toolIdShape } from './unified-limits.ts';
+import { maxToolNameChars } from './unified-limits.ts';
 import { converseTurns, isResult, type Turn } from './unified-turns.ts';
 
 /** What the translation of a conversation depends on. */
 export interface Writing {
-  readonly digest: Digest;
+  readonly ids: ConversationIds;
   /**
    * Whether the request offers tools. Without them the platform takes no blocks of calls and results, so these are sent
    * as text: the model knows of them, and cannot call any tool.
@@ -158,6 +157,7 @@ function assistantBlocks(message: JsonObject, path: string, writing: Writing): B
   const refused = isString(refusal) ? textBlocks(refusal) : [];
   if (isAbsent(calls)) return E.right([...content.right, ...refused]);
   if (!isArray(calls)) return E.left(fieldError(`${path}.tool_calls`, 'must be an array.'));
+  writing.ids.beginAnswer();
   const uses = E.traverseArrayWithIndex((index: number, call: Json) =>
     toolUse(call, `${path}.tool_calls[${index}]`, writing),
   )(calls);
@@ -173,7 +173,7 @@ const assistantImages = ({ role, images }: JsonObject, path: string, names: Docu
     ? contentBlocks(images, `${path}.images`, userPart(names))
     : E.right([]);
 
-function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<GatewayError, JsonObject> {
+function toolUse(call: Json, path: string, { ids, tools }: Writing): Either<GatewayError, JsonObject> {
   if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));
   const called = calledFunction(call, path);
   if (E.isLeft(called)) return called;
@@ -184,7 +184,7 @@ function toolUse(call: Json, path: string, { digest, tools }: Writing): Either<G
   if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
   if (!tools)
     return E.right({ text: `The tool ${name} was called (${id.right}) with: ${text.trim() || '{}'}` });
-  const toolUseId = boundedToolId(digest, toolIdShape)(id.right);
+  const toolUseId = ids.ofCall(id.right);
   return E.right({
     toolUse: { toolUseId, name: calledName(name), input: inputOf(text) },
     ...markOf(call),
@@ -209,7 +209,7 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
   if (E.isLeft(blocks)) return blocks;
   if (!writing.tools)
     return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
-  const toolUseId = boundedToolId(writing.digest, toolIdShape)(id.right);
+  const toolUseId = writing.ids.ofResult(id.right);
   const content = blocks.right.length === 0 ? emptyResult : blocks.right.map(unmarked);
   return E.right([{ toolResult: { toolUseId, content }, ...lastMark(blocks.right) }]);
 }

@@ -30,11 +30,11 @@ import {
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type Blocks, contentBlocks, textBlocks } from './content.ts';
 import type { BodyRules } from './rules.ts';
-import type { BoundId } from './tool-ids.ts';
+import type { ConversationIds } from './tool-ids.ts';
 
 /** The rules for translating a conversation. */
 export interface TurnRules extends Pick<BodyRules, 'media'> {
-  readonly boundId: BoundId;
+  readonly ids: ConversationIds;
 }
 
 /** A chat conversation as members of a messages body. */
@@ -134,7 +134,7 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
   const result = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
   return E.right({
     type: 'tool_result',
-    tool_use_id: rules.boundId(id),
+    tool_use_id: rules.ids.ofResult(id),
     ...(result.length === 0 ? {} : { content: result }),
     ...lastMark([...blocks.right, message]),
   });
@@ -149,6 +149,7 @@ function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): B
   if (E.isLeft(content)) return content;
   const { refusal, tool_calls: calls } = message;
   const uses: JsonObject[] = [];
+  if (isArray(calls)) rules.ids.beginAnswer();
   for (const [index, call] of (isArray(calls) ? calls : []).entries()) {
     const at = `${path}.tool_calls[${index}]`;
     const use = isObject(call) ? toolUse(call, at, rules) : E.left(fieldError(at, 'must be an object.'));
@@ -172,7 +173,7 @@ function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<Gatew
   if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
   return E.right({
     type: 'tool_use',
-    id: rules.boundId(id.right),
+    id: rules.ids.ofCall(id.right),
     name,
     input: inputOf(text),
     ...markOf(call),
