@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
+import * as E from 'fp-ts/lib/Either.js';
+import type { DatabasePool } from 'slonik';
 import { isAdmin } from '../application/admin/create-admin.ts';
 import { endings } from '../application/shrinking.ts';
-import { formatKey } from '../domain/identity/api-key.ts';
+import { formatKey, parseKey } from '../domain/identity/api-key.ts';
 import { type Environment, environment } from '../infrastructure/config/environment.ts';
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { seedOf } from '../infrastructure/config/seed.ts';
@@ -11,6 +13,7 @@ import { openDataDir } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { readOrCreate } from '../infrastructure/embedded-postgres/secret-file.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
 import { argon2Passwords } from '../infrastructure/passwords.ts';
+import { accountsStore } from '../infrastructure/postgres/accounts-store.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { sessionStore } from '../infrastructure/postgres/session-store.ts';
 import { flags, type Terminal } from '../interfaces/cli/command.ts';
@@ -76,8 +79,7 @@ export async function quickstartCommand(
     };
     return await serveCommand(control, () => configPath ?? quickstartConfig, all, args, terminal, {
       judge: configPath === undefined ? refuseOfOthers : refuseEmpty,
-      onReady: async (urls, databaseUrl) =>
-        announce(terminal, urls, key, (await letsIn(databaseUrl, admin)) ? admin : undefined),
+      onReady: async (urls, databaseUrl) => announce(terminal, urls, await valid(databaseUrl, key, admin)),
     });
   } finally {
     await upstream.close();
@@ -94,25 +96,45 @@ const refuseOfOthers: StartJudge = async (loaded, seed) => {
     );
 };
 
-/**
- * Whether the quick start's credentials work. They do not where another admin was there before: only the first admin is
- * created with them.
- */
-async function letsIn(databaseUrl: string, admin: QuickstartAdmin): Promise<boolean> {
+/** What of the quick start's credentials works: `undefined` where it does not. */
+interface ValidCredentials {
+  /** Not valid if somebody revoked it, or where `GATEWAY_CONFIG` names a file without it. */
+  readonly key: string | undefined;
+  /** Not valid where another admin was there before: only the first admin is created with these. */
+  readonly admin: QuickstartAdmin | undefined;
+}
+
+async function valid(databaseUrl: string, key: string, admin: QuickstartAdmin): Promise<ValidCredentials> {
   const pool = await openPool(databaseUrl, 1);
   try {
-    return await isAdmin({ sessions: sessionStore(pool), passwords: argon2Passwords() })(admin);
+    return {
+      key: (await isAccepted(pool, key)) ? key : undefined,
+      admin: (await letsIn(pool, admin)) ? admin : undefined,
+    };
   } finally {
     await pool.end();
   }
 }
 
-/** `admin` is `undefined` where other admins were there before, whose passwords are not known here. */
+const letsIn = (pool: DatabasePool, admin: QuickstartAdmin): Promise<boolean> =>
+  isAdmin({ sessions: sessionStore(pool), passwords: argon2Passwords() })(admin);
+
+async function isAccepted(pool: DatabasePool, key: string): Promise<boolean> {
+  const presented = parseKey(key);
+  const accounts = accountsStore(
+    pool,
+    () => false,
+    (fault) => {
+      throw fault;
+    },
+  );
+  return presented !== undefined && E.isRight(await accounts.authenticate(presented));
+}
+
 function announce(
   { out }: Terminal,
   { url, adminUrl }: Pick<Service, 'url' | 'adminUrl'>,
-  key: string,
-  admin: QuickstartAdmin | undefined,
+  { key, admin }: ValidCredentials,
 ): void {
   const login =
     admin === undefined
@@ -122,12 +144,14 @@ function announce(
 The gateway is ready.
 
   Base URL   ${url}/v1
-  API key    ${key}
+  API key    ${key ?? 'as before; `npx gateway keys create --owner user:EMAIL --name NAME` makes one'}
   Admin page ${adminUrl}/admin
   Admin      ${login}
+${key === undefined ? '' : firstCall(url, key)}`);
+}
 
+const firstCall = (url: string, key: string): string => `
 Try it:
 
   curl -s ${url}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '{"model":"fast","messages":[{"role":"user","content":"Hello"}]}'
-`);
-}
+`;

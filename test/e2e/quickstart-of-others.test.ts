@@ -19,10 +19,10 @@ beforeAll(async () => {
 
 async function start(args: readonly string[]) {
   const quickstart = startCommand(['quickstart', ...args], env);
-  const [, login = ''] = await quickstart.says(/Admin {6}(.+)\n/);
+  const [, key = '', login = ''] = await quickstart.says(/API key {4}(.+)\n[^]*Admin {6}(.+)\n/);
   quickstart.child.kill('SIGTERM');
   expect(await quickstart.exited).toEqual({ code: 0, signal: null });
-  return login;
+  return { key, login };
 }
 
 describe('npm start on a database that has another configuration', () => {
@@ -42,13 +42,19 @@ describe('npm start on a database that has another configuration', () => {
     expect(refused.err).toContain('--allow-shrink');
     expect(await inForce()).toEqual(before);
 
-    expect(await start(['--allow-shrink'])).toContain('admin@example.com, password in ');
+    expect((await start(['--allow-shrink'])).login).toContain('admin@example.com, password in ');
     expect(await inForce()).not.toEqual(before);
-    expect(await start([])).toContain('admin@example.com, password in ');
+    expect((await start([])).login).toContain('admin@example.com, password in ');
   });
 
   it('does not announce a login that does not work', async () => {
     await query("update users set email = 'boss@example.com' where email = 'admin@example.com'");
-    expect(await start([])).toMatch(/^as before; `npx gateway admin create/);
+    expect((await start([])).login).toMatch(/^as before; `npx gateway admin create/);
+  });
+
+  it('does not announce an API key that does not work', async () => {
+    expect((await start([])).key).toMatch(/^gwk_/);
+    await query("update api_keys set revoked_at = now(), revoked_by = 'admin' where name = 'quickstart'");
+    expect((await start([])).key).toMatch(/^as before; `npx gateway keys create/);
   });
 });
