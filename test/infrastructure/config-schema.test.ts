@@ -54,6 +54,15 @@ describe('config/gateway.schema.json', () => {
   });
 });
 
+describe('config/example.yaml', () => {
+  it('shows every key', async () => {
+    const example = await readFile(new URL('../../config/example.yaml', import.meta.url), 'utf8');
+    const words = new Set(example.match(/\w+/g));
+    const paths = fieldsOf(gatewayCodec.shape).map(([path]) => path);
+    expect(paths.filter((path) => !words.has(path.slice(path.lastIndexOf('.') + 1)))).toEqual([]);
+  });
+});
+
 describe('docs/configuration.md', () => {
   it('is generated from the codec (to update: npm run schema)', async () => {
     const committed = await readFile(new URL('../../docs/configuration.md', import.meta.url), 'utf8');
