@@ -107,7 +107,7 @@ function revoke(args: readonly string[]): KeysCall {
       out(`Revoked ${id}; every replica refuses it within 5 seconds.`);
       return 0;
     }
-    err(`There is no key ${id}.`);
+    err(`There is no key with the id ${id}: \`npx gateway keys list\` prints ids in its first column.`);
     return 1;
   };
 }

@@ -265,7 +265,12 @@ describe('gateway keys', () => {
         env,
       ],
       [['keys', 'create', '--owner', 'team:', '--name', 'x'], 2, 'usage: --owner must be user:EMAIL', env],
-      [['keys', 'revoke', '0000'], 1, 'There is no key 0000.', env],
+      [
+        ['keys', 'revoke', '0000'],
+        1,
+        'There is no key with the id 0000: `npx gateway keys list` prints',
+        env,
+      ],
       [['keys'], 2, 'usage: keys create|list|revoke', env],
     ]);
   });
