@@ -57,6 +57,11 @@ describe('the OpenAPI description', () => {
     ]);
   });
 
+  it('says of each operation that it is 503 while the gateway is full or without its database', () => {
+    const others = operations.filter(({ operation }) => !('503' in operation.responses));
+    expect(others.map(({ path }) => path)).toEqual([]);
+  });
+
   it.each(bodies)('has examples that its schemas allow: %s', (_where, media) => {
     const found = examplesOf(media);
     for (const example of found) expect(schemaFaults(media.schema, example)).toEqual([]);

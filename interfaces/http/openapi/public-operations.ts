@@ -12,7 +12,14 @@ import type { Operation } from './admin-operations.ts';
 import { errorAnswers } from './error-answers.ts';
 import { exampleOf } from './examples.ts';
 
-const ofCallers: readonly ErrorCode[] = ['missing_api_key', 'invalid_api_key', 'internal_error'];
+/** Errors that any call with a key may get. */
+const ofCallers: readonly ErrorCode[] = [
+  'missing_api_key',
+  'invalid_api_key',
+  'overloaded',
+  'store_unavailable',
+  'internal_error',
+];
 
 /** Errors that a model request may get. */
 const ofRequests: readonly ErrorCode[] = [
@@ -27,8 +34,6 @@ const ofRequests: readonly ErrorCode[] = [
   'too_many_requests',
   'rate_limited',
   'no_routes_available',
-  'overloaded',
-  'store_unavailable',
   'shutting_down',
   'upstream_error',
 ];

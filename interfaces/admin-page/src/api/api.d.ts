@@ -1366,6 +1366,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
             };
         };
+        /** @description `overloaded`, `store_unavailable`. */
+        "openai-messages.overloaded.store_unavailable": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
+            };
+        };
         /** @description `model_not_found`. */
         "openai-messages.model_not_found": {
             headers: {
@@ -2243,6 +2254,7 @@ export interface operations {
             };
             401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
             500: components["responses"]["openai-messages.internal_error"];
+            503: components["responses"]["openai-messages.overloaded.store_unavailable"];
         };
     };
     get_v1_models_model_: {
@@ -2292,6 +2304,7 @@ export interface operations {
             401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
             404: components["responses"]["openai-messages.model_not_found"];
             500: components["responses"]["openai-messages.internal_error"];
+            503: components["responses"]["openai-messages.overloaded.store_unavailable"];
         };
     };
     post_auth_login: {
@@ -9345,4 +9358,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 bad156d64991a9b86417109aac746bc104f335142018ca8aaa5875e43e0bf755.
+// Of the description with SHA-256 fe76dca19d01168394459e87b0ea60550573a9e22a691d80b67329b72dabb606.
