@@ -329,4 +329,18 @@ describe('a database that accepts no rows', () => {
     expect(Number(bytes)).toBeGreaterThan(8192);
     expect(Number(bytes)).toBeLessThan(2 * 1024 * 1024);
   });
+
+  it('is probed while a dump reads the table of the probes, which is emptied behind it', async () => {
+    const { process } = aProcess(pool);
+    await query('select probe_writing(129)');
+    const dump = await holder(database.url());
+    await dump.query('lock table write_probes in access share mode');
+    await process.beat();
+    expect(process.unwritable()).toBeUndefined();
+    await dump.rollBack();
+    await process.beat();
+    expect(await query(`select pg_relation_size('write_probes')::integer as bytes`)).toEqual([
+      { bytes: 8192 },
+    ]);
+  });
 });
