@@ -188,7 +188,7 @@ export class StreamedCalls {
   /** Pieces of one call share its index, but some upstreams give all parallel calls the same index. */
   private atIndex(index: number, piece: CallPiece): StreamedCall | undefined {
     const call = this.byIndex.get(index) ?? this.misplaced(index, piece);
-    return call === undefined || startsAnotherMessage(call, piece) ? undefined : call;
+    return call === undefined || startsAnotherCall(call, piece) ? undefined : call;
   }
 
   /** Some upstreams name a call at the index of the previous one, and send its arguments at its own index. */
@@ -219,7 +219,7 @@ export class StreamedCalls {
  * A piece with a name begins another call when its id differs, or when the call has all its arguments and the piece
  * brings more.
  */
-function startsAnotherMessage(call: StreamedCall, piece: CallPiece): boolean {
+function startsAnotherCall(call: StreamedCall, piece: CallPiece): boolean {
   const { id, name, text } = piece;
   if (name === '' || call.repeats(piece)) return false;
   return (call.id !== '' && id !== '' && call.id !== id) || (call.arguments.complete && text.trim() !== '');

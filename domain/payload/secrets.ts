@@ -50,7 +50,7 @@ export const noSecrets: Secrets = {
 
 /** Compiled once per configuration, with the forms of callers' keys and admins' tokens. */
 export function secretsOf(values: readonly string[]): Secrets {
-  const secrets = untranslatableMessage(values);
+  const secrets = distinctSecrets(values);
   const groups = [...knownGroups, ...(secrets.length === 0 ? [] : [anyOf(secrets.map(secretOf))])];
   return {
     groups,
@@ -66,7 +66,7 @@ export const withSecrets = (secrets: Secrets, values: readonly string[]): Secret
 
 /** A few secrets alone, such as those of one caller: compiled once, then joined with others. */
 export function fewSecrets(values: readonly string[]): Secrets {
-  const own = untranslatableMessage(values);
+  const own = distinctSecrets(values);
   return {
     groups: byCore(own.map(secretOf)),
     beginnings: [own.map(beginningOf)],
@@ -82,7 +82,7 @@ export const joinedSecrets = (some: Secrets, others: Secrets): Secrets => ({
   numeric: some.numeric || others.numeric,
 });
 
-const untranslatableMessage = (values: readonly string[]): readonly string[] =>
+const distinctSecrets = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].filter(isSecret);
 
 const leastOf = (values: readonly string[], least: number): number =>
@@ -158,12 +158,12 @@ function anyOf(secrets: readonly Secret[]): Group {
 /** The form of the gateway's keys and tokens: `<head>_<public id>.<secret>`. */
 interface KnownForm {
   readonly head: string;
-  readonly publicId: Signs;
-  readonly secret: Signs;
+  readonly publicId: Repeated;
+  readonly secret: Repeated;
 }
 
 /** A character class of a pattern, and the bounds on how often it repeats. */
-interface Signs {
+interface Repeated {
   readonly of: string;
   readonly least: number;
   readonly most: number;
@@ -186,8 +186,8 @@ const knownForms: readonly KnownForm[] = [
   },
 ];
 
-const times = ({ of, least, most }: Signs): string => `${of}{${least},${most}}`;
-const begun = ({ of, most }: Signs): string => `${of}{1,${most}}`;
+const times = ({ of, least, most }: Repeated): string => `${of}{${least},${most}}`;
+const begun = ({ of, most }: Repeated): string => `${of}{1,${most}}`;
 
 const knownGroups = knownForms.map(({ head, publicId, secret }) =>
   havingCore(head, [
@@ -223,7 +223,7 @@ function lazily<A>(make: () => A): () => A {
 /** A value that is part of the marker cannot be redacted: the marker would still contain it. */
 const isSecret = (value: string): boolean => value.length >= minSecretChars && !marker.includes(value);
 
-/** False when no secret is in the text, nor in the value whose JSON it is, unless it has a {@link escapedAlphanumeric}. */
+/** False when no secret is in the text, nor in the value whose JSON it is, unless it has an {@link escapedAlphanumeric}. */
 export const mayHoldSecret = (text: string, secrets: Secrets): boolean =>
   text.length >= secrets.minChars && presentIn(text, secrets).length > 0;
 
