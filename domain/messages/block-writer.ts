@@ -93,7 +93,7 @@ export class BlockWriter {
     if (call.phase === 'closed') return;
     if (call.phase === 'new') this.wait(call);
     if (call.phase === 'waiting' || isHeldToEnd(call)) this.hold(call, text);
-    else if (text !== '') this.tell(call, text);
+    else if (text !== '') this.write(call, text);
     if (this.waiting.length > 0) this.advance();
     this.judge();
   }
@@ -164,7 +164,7 @@ export class BlockWriter {
     this.held -= blockCost;
     if (block.kind === 'tool_use' && isHeldToEnd(block)) return;
     const held = this.release(block);
-    if (held !== '') this.tell(block, held);
+    if (held !== '') this.write(block, held);
   }
 
   private startOf(block: Block): JsonObject {
@@ -184,8 +184,8 @@ export class BlockWriter {
     }
   }
 
-  private tell(block: Block, text: string): void {
-    if (block.kind === 'tool_use') block.told = true;
+  private write(block: Block, text: string): void {
+    if (block.kind === 'tool_use') block.isWritten = true;
     this.delta(block.kind, text);
   }
 
@@ -204,7 +204,7 @@ export class BlockWriter {
   private endCall(call: StreamedCall): void {
     const { begun, complete, isOther } = call.arguments;
     const held = this.release(call);
-    if (held !== '') this.tell(call, isOther ? JSON.stringify(inputOf(held)) : held);
+    if (held !== '') this.write(call, isOther ? JSON.stringify(inputOf(held)) : held);
     if (!isOther) this.cutOff ||= begun && !complete;
     call.phase = 'closed';
   }

@@ -64,7 +64,7 @@ class Translation {
   private hasChoice = false;
   private hasText = false;
   /** A field of the answer that cannot be translated. */
-  private untold: string | undefined;
+  private untranslated: string | undefined;
 
   constructor(about: MessageNames) {
     this.about = about;
@@ -102,14 +102,14 @@ class Translation {
   }
 
   private complete(): readonly MessagesEvent[] {
-    const { writer, finish, refused, untold, preservedStopReason: kept } = this;
+    const { writer, finish, refused, untranslated, preservedStopReason: kept } = this;
     writer.finish();
     const { called, cutOff } = writer;
     const stop = stopReason(finish, { called, cutOff, refused, kept });
     if (E.isLeft(stop)) return this.over([failed(stop.left)]);
     if (!this.hasChoice) return this.over([failed('The upstream answered without a message.')]);
-    if (untold !== undefined && !this.hasText && !called)
-      return this.over([failed(untranslatableMessage(untold))]);
+    if (untranslated !== undefined && !this.hasText && !called)
+      return this.over([failed(untranslatableMessage(untranslated))]);
     writer.emit({
       type: 'message_delta',
       delta: { stop_reason: stop.right, stop_sequence: null },
@@ -142,8 +142,8 @@ class Translation {
     const refusal = refusalOf(delta);
     this.refused ||= refusal !== '';
     for (const text of [textOf(delta), refusal]) this.say(text);
-    this.untold ??= untranslatableField(delta);
     this.writer.keepThoughts(delta);
+    this.untranslated ??= untranslatableField(delta);
     for (const piece of callsOf(delta)) this.readCall(this.calls.of(piece), piece);
     const legacy = legacyCallOf(delta);
     if (legacy !== undefined) this.readCall(this.calls.ofLegacy(), legacy);

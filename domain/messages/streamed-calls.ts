@@ -72,7 +72,7 @@ export class StreamedCall {
    */
   held = '';
   /** Arguments were written to the caller. */
-  told = false;
+  isWritten = false;
   phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
   /** The index of the call in the answer, in order of appearance. */
   readonly ordinal: number;
@@ -127,7 +127,7 @@ export class StreamedCall {
 
   /** Whether all arguments so far are an empty object that is still buffered. */
   holdsEmptyObject(): boolean {
-    return this.arguments.complete && this.arguments.isEmpty && !this.told;
+    return this.arguments.complete && this.arguments.isEmpty && !this.isWritten;
   }
 
   /** Some upstreams send an empty object first, and then the arguments. */

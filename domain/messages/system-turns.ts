@@ -21,7 +21,7 @@ export function withPlainSystemTurns(body: JsonObject): JsonObject {
   if (!isArray(messages) || !messages.some(hasMembers)) return body;
   const lastUser = messages.findLastIndex((message) => isObject(message) && message['role'] === 'user');
   const plain = messages.map((message, index) =>
-    isObject(message) && hasMembers(message) ? wordsOf(message, index < lastUser) : message,
+    isObject(message) && hasMembers(message) ? withTextAlone(message, index < lastUser) : message,
   );
   const effort = effortInForce(messages);
   if (effort === undefined) return { ...body, messages: plain };
@@ -101,7 +101,7 @@ const hasMembers = (message: Json): boolean =>
   isSystem(message) &&
   (isAbsent(message['content']) || !isAbsent(message['output_config']) || !isAbsent(message['clear_at']));
 
-const wordsOf = ({ content, clear_at: clearAt }: JsonObject, isBehind: boolean): JsonObject => ({
+const withTextAlone = ({ content, clear_at: clearAt }: JsonObject, isBehind: boolean): JsonObject => ({
   role: 'system',
   content: isAbsent(content) || (clearAt === 'next_user_message' && isBehind) ? '' : content,
 });
