@@ -111,7 +111,7 @@ export class ChatObserver implements StreamObserver {
     if (this.calls.has(at) && !this.calls.get(at) && isWhole(call)) this.whole.add(at);
   }
 
-  private countUnnumbered(choice: number, id: string | undefined, named: boolean): void {
+  private countUnnumbered(choice: number, id: string, named: boolean): void {
     if (id) this.count(`${choice}:id:${id}`);
     else if (named || this.calls.size === 0) this.count(`${choice}:#${this.calls.size}`);
   }
