@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
-import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { listedName } from '../../domain/mcp/server-message.ts';
 import { unionName } from '../../domain/mcp/tool-names.ts';
 import { type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
@@ -91,7 +91,7 @@ function inspected(
   tool: JsonObject,
   shown: (text: string) => string,
 ): readonly InspectedTool[] {
-  const name = listedToolName(tool);
+  const name = listedName(tool);
   if (name === undefined) return [];
   const title = titleOf(tool);
   return [

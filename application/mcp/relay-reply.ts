@@ -7,7 +7,7 @@ import {
   listedTools,
   readServerMessage,
   type ServerMessage,
-  listedToolName,
+  listedName,
   withTools,
   withUnionUris,
 } from '../../domain/mcp/server-message.ts';
@@ -169,7 +169,7 @@ function openResult(terms: RelayTerms, server: McpServer, text: string, result: 
   if (tools === undefined) return terms.union === undefined ? text : withUnionUris(text, result, server.id);
   terms.titles.listed(server.id, tools);
   const isOpen = (tool: string): boolean => isOpenTool(server.policy, tool);
-  const allOpen = tools.every((tool) => isOpen(listedToolName(tool) ?? ''));
+  const allOpen = tools.every((tool) => isOpen(listedName(tool) ?? ''));
   return allOpen ? text : withTools(text, isOpen);
 }
 

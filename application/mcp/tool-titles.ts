@@ -1,4 +1,4 @@
-import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { listedName } from '../../domain/mcp/server-message.ts';
 import { isObject, isString, type JsonObject } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 
@@ -18,7 +18,7 @@ export function toolTitles(): ToolTitles {
   return {
     listed: (serverId, tools) => {
       for (const tool of tools) {
-        const name = listedToolName(tool);
+        const name = listedName(tool);
         const title = titleOf(tool);
         if (name === undefined || title === undefined) continue;
         // A truncated text would keep the whole one in memory.

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpMessage } from '../../domain/mcp/message.ts';
 import { unionUri } from '../../domain/mcp/resource-uris.ts';
-import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { listedName } from '../../domain/mcp/server-message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
 import { unionNames } from '../../domain/mcp/tool-names.ts';
 import { withoutView } from '../../domain/mcp/tool-views.ts';
@@ -109,7 +109,7 @@ function underNames(
 ): readonly JsonObject[] {
   const named = lists.flatMap(({ server, items }) =>
     items.flatMap((item) => {
-      const tool = listedToolName(item);
+      const tool = listedName(item);
       return tool === undefined || !isOpen(server, tool) ? [] : [{ item, serverId: server.id, tool }];
     }),
   );

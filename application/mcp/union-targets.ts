@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import { readUnionUri } from '../../domain/mcp/resource-uris.ts';
-import { listedToolName } from '../../domain/mcp/server-message.ts';
+import { listedName } from '../../domain/mcp/server-message.ts';
 import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
@@ -88,7 +88,7 @@ async function cutName(
     await listAll(ports, serverCallOf(call, server, upstream, list)),
     E.map((items) =>
       items
-        .map(listedToolName)
+        .map(listedName)
         .find(
           (tool) => tool !== undefined && unionName({ serverId: server.id, tool }, ports.digest) === name,
         ),

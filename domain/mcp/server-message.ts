@@ -77,8 +77,8 @@ export function listedTools(result: Json | undefined): readonly JsonObject[] | u
   return isArray(tools) ? tools.filter(isObject) : undefined;
 }
 
-/** The name of a listed tool. */
-export const listedToolName = (tool: JsonObject): string | undefined =>
+/** The name of a listed tool or prompt. */
+export const listedName = (tool: JsonObject): string | undefined =>
   isString(tool['name']) ? tool['name'] : undefined;
 
 /**
@@ -89,7 +89,7 @@ export const withTools = (text: string, keep: (tool: string) => boolean): string
   withResult(text, (result) => ({
     ...result,
     tools: (listedTools(result) ?? []).filter((tool) => {
-      const name = listedToolName(tool);
+      const name = listedName(tool);
       return name !== undefined && keep(name);
     }),
   }));

@@ -7,7 +7,7 @@ import { mcpErrors, type McpError } from '../../../domain/mcp/mcp-error.ts';
 import { readUnionUri, unionUri } from '../../../domain/mcp/resource-uris.ts';
 import {
   exactResult,
-  listedToolName,
+  listedName,
   listedTools,
   readServerMessage,
   withTools,
@@ -88,7 +88,7 @@ function demandFewer(text: string, fewer: string): void {
   demand(isSameJson(others(fewer, 'result'), others(text, 'result')), 'an edit changes another member');
   const { result } = parseJson(fewer) as JsonObject;
   demand(
-    (listedTools(result) ?? []).every((tool) => (listedToolName(tool)?.length ?? 1) % 2 === 0),
+    (listedTools(result) ?? []).every((tool) => (listedName(tool)?.length ?? 1) % 2 === 0),
     'a tool is shown that may not be',
   );
 }
