@@ -5,6 +5,7 @@ import { listedName } from '../../domain/mcp/server-message.ts';
 import { unionName } from '../../domain/mcp/tool-names.ts';
 import { type Secrets, withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { Digest } from '../../domain/shared/digest.ts';
+import { elapsedMs } from '../../domain/shared/elapsed.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { AnswerMemory, McpServer } from '../ports/mcp-upstreams.ts';
@@ -61,7 +62,7 @@ export const inspectServer =
       signal: new AbortController().signal,
       memory: roomOf(maxInspectedBytes),
     };
-    const took = (): number => Math.max(0, clock.now() - startedAt);
+    const took = (): number => elapsedMs(startedAt, clock.now());
     const begun = await beginSession(ports, serverCall, newestRevision);
     const failed = (error: McpError): Inspection => ({
       error,

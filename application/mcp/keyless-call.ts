@@ -1,5 +1,6 @@
 import { type McpError, mcpErrors } from '../../domain/mcp/mcp-error.ts';
 import { type Secrets, withoutSecrets, withSecrets } from '../../domain/payload/secrets.ts';
+import { elapsedMs } from '../../domain/shared/elapsed.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpTelemetry } from '../ports/mcp-telemetry.ts';
 import type { McpRequest } from './mcp-request.ts';
@@ -36,7 +37,7 @@ export function keylessCall({ clock, telemetry, record, secrets }: KeylessPorts)
       requestId,
       status,
       errorCode: error.code,
-      latencyMs: Math.max(0, now - receivedAt),
+      latencyMs: elapsedMs(receivedAt, now),
       caller: undefined,
     };
     telemetry.begin({}).ended({

@@ -1,5 +1,6 @@
 import type { EndedAdminCall } from '../../../application/ports/admin-access.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
+import { elapsedMs } from '../../../domain/shared/elapsed.ts';
 import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
 import type { RequestContext } from '../request-context.ts';
 
@@ -39,7 +40,7 @@ export class AdminCallRecord {
         status: res.headersSent ? res.statusCode : leftStatus,
         errorCode: this.errorCode,
         ...(this.reason === undefined ? {} : { reason: this.reason }),
-        latencyMs: clock.now() - receivedAt,
+        latencyMs: elapsedMs(receivedAt, clock.now()),
         userId: this.userId,
         email: this.email,
         address: this.address,

@@ -7,6 +7,7 @@ import type { FinishedRequest, RequestTelemetry, Telemetry } from '../../../appl
 import { type Caller, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
 import { type Secrets, withoutSecrets, withSecrets } from '../../../domain/payload/secrets.ts';
 import { noTags, readCallerTags } from '../../../domain/request-log/caller-tags.ts';
+import { elapsedMs } from '../../../domain/shared/elapsed.ts';
 import {
   errorStatus,
   type GatewayError,
@@ -199,7 +200,7 @@ const unserved = (
   outcome: outcomeOf[error.code],
   statusCode: errorStatus(error),
   errorCode: error.code,
-  latencyMs: Math.max(0, clock.now() - receivedAt),
+  latencyMs: elapsedMs(receivedAt, clock.now()),
   caller: undefined,
   modelKey: undefined,
   resolved: undefined,
