@@ -10,7 +10,7 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { upstreamFailure } from '../upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../upstream/upstream-words.ts';
 import { hasMarkedThoughts, withThoughtParts } from './marked-thoughts.ts';
 import { reportedUsage } from './observe-chat.ts';
 import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
@@ -30,7 +30,7 @@ interface ChatCompletion {
 export function readChatCompletion(
   text: string,
   namespace: string,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): Either<UpstreamFault, ChatCompletion> {
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;

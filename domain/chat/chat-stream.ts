@@ -15,7 +15,7 @@ import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import { type StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { upstreamFailure, failureInStream } from '../upstream/upstream-words.ts';
+import { upstreamFailure, failureInStream, type Sanitise } from '../upstream/upstream-words.ts';
 import {
   hasThinkingContent,
   movableReasoning,
@@ -34,7 +34,7 @@ export interface ChatStreamOptions {
   /** The namespace of reasoning metadata: `compat` or `cloud_b_platform`. */
   readonly namespace: string;
   /** Makes an upstream's error message safe to show to the caller. */
-  readonly sanitise: (message: string) => string;
+  readonly sanitise: Sanitise;
 }
 
 /** The choices seen so far; `over` after `done` or `failed`. */

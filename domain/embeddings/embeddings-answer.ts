@@ -5,13 +5,10 @@ import { isAbsent, isArray, type JsonObject } from '../shared/json.ts';
 import { type Observation, observation } from '../upstream/observation.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { hasError } from '../upstream/error-shapes.ts';
-import { upstreamFailure } from '../upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../upstream/upstream-words.ts';
 
 /** Reads an upstream's list of embeddings, which is sent on as it came. An error body under status 200 is an error. */
-export function readEmbeddings(
-  text: string,
-  sanitise: (message: string) => string,
-): Either<UpstreamFault, JsonObject> {
+export function readEmbeddings(text: string, sanitise: Sanitise): Either<UpstreamFault, JsonObject> {
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   const value = parsed.right;

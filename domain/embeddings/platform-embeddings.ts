@@ -14,7 +14,7 @@ import {
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
-import { upstreamFailure } from '../upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../upstream/upstream-words.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
 /** One embedding as the platform returned it. */
@@ -31,7 +31,7 @@ export function readPlatformEmbeddings(
   text: string,
   method: EmbeddingModel['method'],
   texts: number,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): Either<UpstreamFault, readonly PlatformEmbedding[]> {
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;

@@ -2,9 +2,7 @@ import { isArray, isObject, isString, type Json, type JsonObject, parseExactObje
 import { kindOf } from '../payload/known-fields.ts';
 import { mappedItems, mappedMembers } from '../shared/changed-members.ts';
 import { marker } from '../text/text-edits.ts';
-import { type ReportedFailure, upstreamFailure } from '../upstream/upstream-words.ts';
-
-type Sanitise = (message: string) => string;
+import { type ReportedFailure, upstreamFailure, type Sanitise } from '../upstream/upstream-words.ts';
 
 /** The upstream's message for a failure: from an `error` event, a failed response, or any other envelope in use. */
 export const failedResponse = (payload: JsonObject, sanitise: Sanitise): ReportedFailure =>

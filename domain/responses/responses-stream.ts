@@ -4,7 +4,7 @@ import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { failureInStream } from '../upstream/upstream-words.ts';
+import { failureInStream, type Sanitise } from '../upstream/upstream-words.ts';
 import { sanitisedFailure, failedResponse } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
@@ -28,9 +28,7 @@ type Step = readonly [Phase, readonly ResponsesEvent[]];
  * final `data: [DONE]` follows only a valid completed or incomplete terminal event; the upstream's own one is
  * swallowed.
  */
-export const responsesStream = (
-  sanitise: (message: string) => string,
-): StreamMachine<Phase, TextFrame, ResponsesEvent> => ({
+export const responsesStream = (sanitise: Sanitise): StreamMachine<Phase, TextFrame, ResponsesEvent> => ({
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
@@ -63,7 +61,7 @@ type Frame = Extract<TextFrame, { kind: 'frame' }>;
 
 const asCame = ({ wire, data }: Frame) => ({ wire, text: data });
 
-function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) => string): Step {
+function stepPayload(phase: Running, frame: Frame, sanitise: Sanitise): Step {
   const chunk = parseJson(frame.data);
   if (!isObject(chunk)) return fault(phase, 'The upstream sent a malformed event.');
   const judgement = judge(frame.event, chunk);
@@ -90,12 +88,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: (message: string) =
  * came and counts as one failure; the gateway adds none of its own (rule 35.18). Messages that must not be shown are
  * the exception: they are rewritten.
  */
-function failing(
-  phase: Running,
-  chunk: JsonObject,
-  frame: Frame,
-  sanitise: (message: string) => string,
-): Step {
+function failing(phase: Running, chunk: JsonObject, frame: Frame, sanitise: Sanitise): Step {
   if (isDeeperThan(chunk, maxJsonDepth))
     return fault(phase, 'The upstream sent an event that is nested too deeply.');
   const rewritten = sanitisedFailure(chunk, frame.data, sanitise);

@@ -17,7 +17,8 @@ export interface ReportedFailure {
   readonly labels?: UpstreamLabels;
 }
 
-type Sanitise = (words: string) => string;
+/** Makes words of an upstream safe to show to callers and to log. */
+export type Sanitise = (words: string) => string;
 
 /** What a body says about a failure. `otherwise` is the message when the body has none. */
 export function upstreamFailure(

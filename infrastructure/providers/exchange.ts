@@ -24,7 +24,7 @@ import { decompress } from './decompression.ts';
 import { errorIn } from './error-body.ts';
 import { endingOf, transportFault } from './transport-fault.ts';
 import { Forwarding } from './forwarding.ts';
-import type { ConnectedProvider, WrittenRequest } from './provider.ts';
+import type { ConnectedProvider, ProviderContext, WrittenRequest } from './provider.ts';
 import { fitsEventLoop } from './event-loop-limits.ts';
 
 type Controller = Dispatcher.DispatchController;
@@ -40,7 +40,7 @@ export interface ExchangeOptions {
   /** A large answer is handed on undecoded, to be read in a worker thread. */
   readonly mayBeLarge?: boolean;
   readonly events?: (contentType: string) => Run<Buffer, StreamEvent<JsonObject>> | undefined;
-  readonly sanitise: (message: string) => string;
+  readonly sanitise: ProviderContext['sanitise'];
   readonly errorCode?: ConnectedProvider['errorCode'];
   readonly deadlines: Deadlines;
   readonly firstByteMs: number;

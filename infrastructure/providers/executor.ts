@@ -26,12 +26,13 @@ import type {
   WrittenRequest,
 } from './provider.ts';
 import { type WrittenCall, writtenCall } from './written.ts';
+import type { Sanitise } from '../../domain/upstream/upstream-words.ts';
 
 /** A provider that is ready to be called. Its connections live until its configuration changes. */
 export interface ReadyProvider {
   readonly config: ProviderConfig;
   readonly provider: ConnectedProvider;
-  readonly sanitise: (message: string) => string;
+  readonly sanitise: Sanitise;
   readonly pools: ReadonlyMap<Endpoint, ConnectionPool>;
 }
 

@@ -7,6 +7,7 @@ import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Run } from '../../domain/shared/stream-machine.ts';
 import type { UpstreamFault } from '../../domain/upstream/upstream-fault.ts';
+import type { Sanitise } from '../../domain/upstream/upstream-words.ts';
 
 /** An HTTP POST to send. The path is relative to the endpoint's base URL; header names are in lower case. */
 export interface OutboundRequest {
@@ -98,7 +99,7 @@ export interface CalledUpstream {
 /** What an implementation gets besides its configuration. */
 export interface ProviderContext {
   /** Makes an upstream's error message safe for callers and logs. */
-  readonly sanitise: (message: string) => string;
+  readonly sanitise: Sanitise;
   /** The unpadded base64url SHA-256 of a text. */
   readonly digest: (text: string) => string;
   /** From now on this credential is redacted wherever it would be stored or shown: upstreams echo what they receive. */

@@ -2,12 +2,13 @@ import { type RedactionRules, redactedError } from '../../domain/payload/redact.
 import { minSecretChars } from '../../domain/payload/secrets.ts';
 import { sanitisedStart, sanitised } from '../../domain/upstream/upstream-fault.ts';
 import type { ProviderConfig } from '../config/provider-config.ts';
+import type { Sanitise } from '../../domain/upstream/upstream-words.ts';
 
 /** Makes error messages of a provider's upstream safe for callers and logs. */
 export function sanitiser(
   config: ProviderConfig,
   redaction: () => Pick<RedactionRules, 'secrets'>,
-): (message: string) => string {
+): Sanitise {
   const fixed = secretsOf(config);
   return (message) => sanitisedStart(message, (words) => redactedError(sanitised(words, fixed), redaction()));
 }

@@ -24,10 +24,10 @@ export interface ChatStyle {
   readonly namespace: string;
 }
 
-type Sanitise = Pick<ProviderContext, 'sanitise'>;
+type DialectContext = Pick<ProviderContext, 'sanitise'>;
 
 /** Pass-through: bodies and answers stay as they are, except for the stream rules and thinking content in an answer. */
-export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
+export const chatDialect = (style: ChatStyle, { sanitise }: DialectContext): Dialect => ({
   encode: encodeTo('/chat/completions', style),
   decode: (body) => {
     const text = body.toString('utf8');
@@ -45,13 +45,13 @@ export const chatDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect =
 });
 
 /** The responses family is passed through too: its events are never rewritten into chat chunks. */
-export const responsesDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
+export const responsesDialect = (style: ChatStyle, { sanitise }: DialectContext): Dialect => ({
   encode: encodeTo('/responses', style),
   decode: unchanged((text) => readResponse(text, sanitise)),
   events: serverSentEvents(andThen(reportingSseFrames(sanitise), seal(responsesStream(sanitise)))),
 });
 
-export const embeddingsDialect = (style: ChatStyle, { sanitise }: Sanitise): Dialect => ({
+export const embeddingsDialect = (style: ChatStyle, { sanitise }: DialectContext): Dialect => ({
   encode: encodeTo('/embeddings', style),
   decode: unchanged((text) => readEmbeddings(text, sanitise)),
 });

@@ -12,7 +12,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { type CandidatePiece, CandidateCalls, signaturesIn } from './generate-content-calls.ts';
 import {
   type Block,
@@ -28,9 +28,6 @@ import { logprobsOf } from './generate-content-logprobs.ts';
 import { type CandidateContent, contentOf, isMalformed } from './generate-content-candidate.ts';
 import { finishMetadata, metadataOf } from './generate-content-metadata.ts';
 import { chatUsage } from './generate-content-usage.ts';
-
-/** Makes an upstream's error message safe for callers. */
-type Sanitise = (message: string) => string;
 
 /**
  * A whole generate-content answer as a chat completion. A blocked prompt becomes an empty completion that finishes with

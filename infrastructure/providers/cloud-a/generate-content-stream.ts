@@ -14,7 +14,7 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, failureInStream, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
 import {
   type Block,
@@ -39,7 +39,7 @@ type Event = StreamEvent<JsonObject>;
  */
 export const generateContentStream = (
   about: AnswerNames,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): StreamMachine<StreamedAnswer, TextFrame, Event> => ({
   start: () => new StreamedAnswer(about, sanitise),
   step: (answer, frame) => [answer, answer.see(frame)],
@@ -52,13 +52,13 @@ const maxCandidates = 128;
 /** The translation of one answer. It changes as events are read. */
 class StreamedAnswer {
   private readonly about: AnswerNames;
-  private readonly sanitise: (message: string) => string;
+  private readonly sanitise: Sanitise;
   private readonly choices = new Map<number, StreamedChoice>();
   private usage: JsonObject | undefined;
   private block: Block | undefined;
   private over = false;
 
-  constructor(about: AnswerNames, sanitise: (message: string) => string) {
+  constructor(about: AnswerNames, sanitise: Sanitise) {
     this.about = about;
     this.sanitise = sanitise;
   }

@@ -13,7 +13,7 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { isServerTool } from './unified-blocks.ts';
 import { stopOf } from './unified-finish.ts';
 import { answerMembers, ownMetadata, reasoningBlock } from './unified-metadata.ts';
@@ -26,7 +26,7 @@ import { chatUsage } from './unified-usage.ts';
 export function unifiedCompletion(
   text: string,
   names: AnswerNames,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): Either<UpstreamFault, JsonObject> {
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;

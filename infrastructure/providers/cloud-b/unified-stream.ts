@@ -13,7 +13,12 @@ import { maxJsonDepth, maxUpstreamErrorBytes } from '../../../domain/shared/limi
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { callerStatus, prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { codeLabels, upstreamFailure, failureInStream } from '../../../domain/upstream/upstream-words.ts';
+import {
+  codeLabels,
+  upstreamFailure,
+  failureInStream,
+  type Sanitise,
+} from '../../../domain/upstream/upstream-words.ts';
 import { exceedsEventLimits } from '../wire/bounded-data.ts';
 import type { EventFrame, FrameFault } from '../wire/event-stream.ts';
 import { UnifiedBlocks } from './unified-blocks.ts';
@@ -43,7 +48,7 @@ interface AnswerState {
  */
 export const unifiedStream = (
   names: AnswerNames,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): StreamMachine<AnswerState, EventFrame, ChatEvent> => ({
   start: () => ({ phase: 'open', begun: false, blocks: new UnifiedBlocks(), failure: undefined, cut: false }),
   step: (answer, frame) => {
@@ -93,7 +98,7 @@ const exceptionStatuses: ReadonlyMap<string | undefined, number> = new Map([
   ['serviceUnavailableException', 503],
 ]);
 
-function exception({ headers, payload }: Frame, sanitise: (message: string) => string): GatewayError {
+function exception({ headers, payload }: Frame, sanitise: Sanitise): GatewayError {
   const type = headers.get(':exception-type');
   const value = parseJson(payload.toString('utf8', 0, maxUpstreamErrorBytes));
   const failure = upstreamFailure(value, unexplained(type, sanitise), sanitise);
@@ -101,17 +106,14 @@ function exception({ headers, payload }: Frame, sanitise: (message: string) => s
   return failureInStream({ ...failure, ...codeLabels(type, sanitise) }, status);
 }
 
-function reportedError(
-  headers: ReadonlyMap<string, string>,
-  sanitise: (message: string) => string,
-): GatewayError {
+function reportedError(headers: ReadonlyMap<string, string>, sanitise: Sanitise): GatewayError {
   const words = headers.get(':error-message') ?? '';
   const code = headers.get(':error-code');
   const message = words === '' ? unexplained(code, sanitise) : sanitise(words);
   return failureInStream({ message, ...codeLabels(code, sanitise) });
 }
 
-const unexplained = (name: string | undefined, sanitise: (message: string) => string): string =>
+const unexplained = (name: string | undefined, sanitise: Sanitise): string =>
   name === undefined || name === ''
     ? 'The upstream reported an error.'
     : `The upstream reported an error (${sanitise(name)}).`;

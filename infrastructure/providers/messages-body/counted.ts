@@ -4,7 +4,7 @@ import type { WholeAnswer } from '../../../application/ports/upstream.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 
 /** The names that upstreams give the count. */
 export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
@@ -13,7 +13,7 @@ export type CountField = 'input_tokens' | 'inputTokens' | 'totalTokens';
 export function readCount(
   body: Buffer,
   field: CountField,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): Either<UpstreamFault, WholeAnswer> {
   const parsed = answerObject(body.toString('utf8'));
   if (E.isLeft(parsed)) return parsed;

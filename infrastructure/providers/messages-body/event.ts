@@ -8,7 +8,11 @@ import {
 } from '../../../domain/shared/json.ts';
 import { maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { type ReportedFailure, upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import {
+  type ReportedFailure,
+  upstreamFailure,
+  type Sanitise,
+} from '../../../domain/upstream/upstream-words.ts';
 
 /** What a frame of a messages stream contains. */
 export type MessagesFrame =
@@ -33,7 +37,7 @@ const noName: ReadonlySet<string | undefined> = new Set(['', 'message']);
  * Reads a frame. The type of an event is that of its payload, else the frame's name. An event in which they differ is a
  * fault, because some clients dispatch on one and some on the other.
  */
-export function readEvent(frame: TextFrame, sanitise: (message: string) => string): MessagesFrame {
+export function readEvent(frame: TextFrame, sanitise: Sanitise): MessagesFrame {
   if (frame.kind === 'oversize') return fault('The upstream sent an event that is too large.');
   const { event: name, data } = frame;
   if (data === '' || name === platformEvent) return nothing;
@@ -48,7 +52,7 @@ function judged(
   name: string | undefined,
   value: JsonObject,
   data: string,
-  sanitise: (message: string) => string,
+  sanitise: Sanitise,
 ): MessagesFrame {
   if (isDeeperThan(value, maxJsonDepth))
     return fault('The upstream sent an event that is nested too deeply.');

@@ -3,7 +3,7 @@ import { type JsonObject, membersOf, parseExactObject } from '../../../domain/sh
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { failureInStream } from '../../../domain/upstream/upstream-words.ts';
+import { failureInStream, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { anotherMessageError, startsAnotherMessage } from './beginning.ts';
 import { type MessagesFrame, readEvent } from './event.ts';
 
@@ -17,9 +17,7 @@ type Step = readonly [Phase, readonly MessagesEvent[]];
  * clients fail on it. An `error` event, a malformed event, the start of another message, and an end before
  * `message_stop` are failures.
  */
-export const nativeMessagesStream = (
-  sanitise: (message: string) => string,
-): StreamMachine<Phase, TextFrame, MessagesEvent> => ({
+export const nativeMessagesStream = (sanitise: Sanitise): StreamMachine<Phase, TextFrame, MessagesEvent> => ({
   start: () => 'new',
   step: (phase, frame) =>
     phase === 'over' ? [phase, []] : stepEvent(phase, frame, readEvent(frame, sanitise)),

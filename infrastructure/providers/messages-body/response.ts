@@ -18,7 +18,7 @@ import {
   type UpstreamFault,
   used,
 } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { isWellFormed } from './event-shape.ts';
 import { finishReason } from './finish.ts';
 import { answerParts, explanationOf, isThinking } from './metadata.ts';
@@ -30,14 +30,11 @@ export interface AnswerTerms {
   /** Reasoning metadata namespace: `cloud_a_platform`, `cloud_b_platform`. */
   readonly namespace: string;
   /** Makes an upstream's error message safe for callers. */
-  readonly sanitise: (message: string) => string;
+  readonly sanitise: Sanitise;
 }
 
 /** Reads an upstream's whole message. An error with status 200 is an error, and so is an answer without `content`. */
-export function readMessage(
-  text: string,
-  sanitise: (message: string) => string,
-): Either<UpstreamFault, JsonObject> {
+export function readMessage(text: string, sanitise: Sanitise): Either<UpstreamFault, JsonObject> {
   const parsed = answerObject(text);
   if (E.isLeft(parsed)) return parsed;
   const { error, content, usage } = parsed.right;

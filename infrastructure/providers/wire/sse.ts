@@ -17,7 +17,7 @@ import {
 } from '../../../domain/shared/limits.ts';
 import { type Ending, type Sealed, seal, type StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
-import { upstreamFailure, upstreamMessage } from '../../../domain/upstream/upstream-words.ts';
+import { upstreamFailure, upstreamMessage, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
 import { exceedsEventLimits } from './bounded-data.ts';
 
 const LF = 0x0a;
@@ -103,7 +103,7 @@ const maxBlocksBeside = 1000;
  * field `error` or as plain JSON. Such an error becomes an event named `error`, because it fails the stream wherever it
  * is (rule 35.32). Other JSON there with a message explains the end of a stream that ends early (rule 35.27).
  */
-export const reportingSseFrames = (sanitise: (words: string) => string): Sealed<Buffer, TextFrame> =>
+export const reportingSseFrames = (sanitise: Sanitise): Sealed<Buffer, TextFrame> =>
   seal({ ...framing(maxBlocksBeside), ending: ({ beside }, ending) => toldEnding(beside, ending, sanitise) });
 
 /** Most chunks are exactly one event, and need no slicing. */
@@ -245,7 +245,7 @@ function valueOf(field: string): Json {
   return value === undefined ? field.trim() : value;
 }
 
-function toldEnding(beside: string | undefined, ending: Ending, sanitise: (words: string) => string): Ending {
+function toldEnding(beside: string | undefined, ending: Ending, sanitise: Sanitise): Ending {
   const value = beside === undefined ? undefined : parseJson(beside);
   if (upstreamMessage(value) === undefined) return ending;
   const { message: reason, labels } = upstreamFailure(value, '', sanitise);
