@@ -17,6 +17,7 @@ import { pathSegment } from '../wire/path-segment.ts';
 import { countGenerateContent } from './count-tokens.ts';
 import { textEmbeddings } from './embeddings.ts';
 import { generateContent, type PlatformAccess } from './generate-content.ts';
+import { namespace } from './generate-content-signatures.ts';
 import { publishedBy } from './publishers.ts';
 
 type RouteOfPlatform = Pick<Route, 'upstreamModel'>;
@@ -70,7 +71,7 @@ const messagesBody: ModelKind = {
     messagesDialects(
       {
         rules: rawPredictRules,
-        namespace: 'cloud_a_platform',
+        namespace,
         streams: true,
         counts: {
           // https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/count-tokens

@@ -24,9 +24,8 @@ import { pathSegment } from '../wire/path-segment.ts';
 import { countInvoke, countUnified } from './count-tokens.ts';
 import { countedModel } from './counted-model.ts';
 import { endpointbResponses } from './endpointb-responses.ts';
+import { namespace } from './unified-metadata.ts';
 import { unified } from './unified.ts';
-
-const namespace = 'cloud_b_platform';
 
 /** Managed-cloud model platform B: the route's `api_style` selects the dialect. */
 export const cloudB: ProviderImplementation<CloudBProvider> = {

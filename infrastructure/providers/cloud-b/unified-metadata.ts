@@ -3,7 +3,7 @@ import { nonChatStopReason } from '../../../domain/messages/stop-reason.ts';
 import { isObject, isString, type JsonObject } from '../../../domain/shared/json.ts';
 
 /** The provider's key in `provider_metadata`, for what chat completions have no field for. */
-const namespace = 'cloud_b_platform';
+export const namespace = 'cloud_b_platform';
 
 /**
  * A reasoning block, or a piece of one, in the format of the platform's messages styles:
