@@ -9,7 +9,7 @@ import {
   parseExactObject,
   parseJson,
 } from '../../../domain/shared/json.ts';
-import { maxJsonDepth } from '../../../domain/shared/limits.ts';
+import { maxChoices, maxJsonDepth } from '../../../domain/shared/limits.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
@@ -45,9 +45,6 @@ export const generateContentStream = (
   step: (answer, frame) => [answer, answer.see(frame)],
   end: (answer, ending) => answer.end(ending),
 });
-
-/** The maximum candidates of one answer: as many as a chat request may ask for. */
-const maxCandidates = 128;
 
 /** The translation of one answer. It changes as events are read. */
 class StreamedAnswer {
@@ -143,7 +140,7 @@ class StreamedAnswer {
   private choiceAt(index: number): StreamedChoice {
     const choice = this.choices.get(index) ?? new StreamedChoice(index, this.about);
     this.choices.set(index, choice);
-    if (this.choices.size > maxCandidates) choice.fault = 'The upstream sent too many candidates.';
+    if (this.choices.size > maxChoices) choice.fault = 'The upstream sent too many candidates.';
     return choice;
   }
 
