@@ -140,13 +140,7 @@ function preparedCall(
 }
 
 /** Without the body, because the terms stay in memory until the answer ends. */
-const termsOf = ({ route, family, stream, answer, betas }: UpstreamCall): CallTerms => ({
-  route,
-  family,
-  stream,
-  answer,
-  betas,
-});
+const termsOf = ({ body: _body, utf8: _utf8, ...terms }: UpstreamCall): CallTerms => terms;
 
 function only([request]: WrittenCall): WrittenRequest {
   if (request === undefined) throw new Error('A call has a request.');
