@@ -7,6 +7,9 @@ import { isArray, isObject, isString, type Json, type JsonObject } from '../shar
 import { withoutAttribution } from './attribution.ts';
 import { markOf } from './cache-marks.ts';
 
+/** The depth of nested blocks: a tool result, a document in it, and the blocks of that document. */
+export const maxBlockLevels = 3;
+
 /** Content blocks: an array of objects, each with a string `type`. */
 export function blocksOf(
   content: Json | undefined,

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
-import { paragraphs, partsOfBlocks } from './blocks.ts';
+import { maxBlockLevels, paragraphs, partsOfBlocks } from './blocks.ts';
 import { fieldError, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
 
 /** Parts of a chat message's content. */
@@ -116,7 +116,7 @@ const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly J
  * The place of a document that has to be fetched, if there is one: among the blocks of a message, of a tool result, or
  * of another document. Chat completions cannot express it, but providers that translate chat may.
  */
-export function linkedDocument(blocks: Json | undefined, levels = 3): Place {
+export function linkedDocument(blocks: Json | undefined, levels = maxBlockLevels): Place {
   if (levels === 0) return undefined;
   return placeIn(blocks, ({ type, source, content }) => {
     const own = type === 'document' ? membersOf(source) : {};

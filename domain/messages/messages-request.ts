@@ -28,7 +28,7 @@ import {
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
-import { blocksOf } from './blocks.ts';
+import { blocksOf, maxBlockLevels } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 import { shortenedNames } from './tool-names.ts';
@@ -158,7 +158,7 @@ const visualBlocks: ReadonlySet<Json | undefined> = new Set(['image', 'document'
  * Images and documents are among the blocks of a message, of a tool result, or of a document made of blocks. The result
  * of a hosted tool may be a single one that is not in a list.
  */
-function placeOfVisual(content: Json | undefined, levels = 3): Place {
+function placeOfVisual(content: Json | undefined, levels = maxBlockLevels): Place {
   if (levels === 0) return undefined;
   const placeOf = ({ type, content: inner, source }: JsonObject): Place =>
     visualBlocks.has(type)

@@ -12,6 +12,7 @@ import {
   type JsonObject,
 } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, stringOf } from '../../../domain/shared/field-errors.ts';
+import { maxBlockLevels } from '../../../domain/messages/blocks.ts';
 import { withMarkOnLastBlock } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { BodyRules } from './rules.ts';
@@ -90,15 +91,12 @@ function base64Source(url: string): JsonObject | undefined {
   return found && { type: 'base64', media_type: found.mediaType, data: found.data };
 }
 
-/** The depth of nested blocks: a tool result, a document in it, and the blocks of that document. */
-const maxLevels = 3;
-
 /** The error for the first image or document in a block, at any level, that the upstream does not take. */
 export function mediaFault(
   block: JsonObject,
   path: string,
   media: Media,
-  levels = maxLevels,
+  levels = maxBlockLevels,
 ): GatewayError | undefined {
   const { type, source, content } = block;
   if (media === 'any' || levels === 0) return undefined;
