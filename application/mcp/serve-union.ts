@@ -214,6 +214,7 @@ async function passed(
   call.sent();
   const serverCall = serverCallOf(call, server, upstream, message.method);
   const reply = await ports.upstreams.send(server, {
+    // As long as the server's own timeout allows, since the caller waits for this one alone.
     ...exchangeOf({ ...serverCall, withinMs: Number.MAX_SAFE_INTEGER }),
     method: 'POST',
     // What would ask for the task's state and result is not answered here, so the call is made without one.

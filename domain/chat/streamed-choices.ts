@@ -50,7 +50,7 @@ export class StreamedChoices {
 }
 
 /** The fields with an answer's content. Usage and metadata may come in other fields. */
-const spoken = ['content', 'refusal', ...reasoningFields, 'tool_calls'] as const;
+const contentFields = ['content', 'refusal', ...reasoningFields, 'tool_calls'] as const;
 
 const says = (delta: Json | undefined): boolean =>
-  isObject(delta) && spoken.some((field) => isFilled(delta[field]));
+  isObject(delta) && contentFields.some((field) => isFilled(delta[field]));

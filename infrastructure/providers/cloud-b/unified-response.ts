@@ -78,10 +78,10 @@ function messageOf(blocks: readonly JsonObject[], calls: readonly JsonObject[]):
 function textOf({ text, citationsContent }: JsonObject): string {
   if (isString(text)) return text;
   const cited = isObject(citationsContent) ? citationsContent['content'] : undefined;
-  return isArray(cited) ? cited.map((part) => (isObject(part) ? wordsIn(part['text']) : '')).join('') : '';
+  return isArray(cited) ? cited.map((part) => (isObject(part) ? orEmpty(part['text']) : '')).join('') : '';
 }
 
-const wordsIn = (text: Json | undefined): string => (isString(text) ? text : '');
+const orEmpty = (value: Json | undefined): string => (isString(value) ? value : '');
 
 function reasoningIn({ reasoningContent }: JsonObject): readonly JsonObject[] {
   if (!isObject(reasoningContent)) return [];
@@ -105,9 +105,9 @@ const callsIn = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
     isObject(toolUse) && !isServerTool(toolUse)
       ? [
           {
-            id: wordsIn(toolUse['toolUseId']),
+            id: orEmpty(toolUse['toolUseId']),
             type: 'function',
-            function: { name: wordsIn(toolUse['name']), arguments: JSON.stringify(toolUse['input'] ?? {}) },
+            function: { name: orEmpty(toolUse['name']), arguments: JSON.stringify(toolUse['input'] ?? {}) },
           },
         ]
       : [],

@@ -51,8 +51,7 @@ export function fromMessagesBody(
     ? E.right(bounded)
     : withoutSystemTurns(withPlainSystemTurns(bounded));
   if (E.isLeft(placed)) return placed;
-  const spoken = withKnownTools(withPlatformMarks(placed.right), rules);
-  return outboundBody(spoken, call, rules);
+  return outboundBody(withKnownTools(withPlatformMarks(placed.right), rules), call, rules);
 }
 
 /** The system prompt without what only Anthropic's own servers take. */
