@@ -3,6 +3,7 @@ import { costExceedsBudget } from '../domain/budget/hard-limit.ts';
 import { scopeOf } from '../domain/identity/caller.ts';
 import { limitedTokens } from '../domain/limits/rate-limit.ts';
 import { isKept, isLogged } from '../domain/request-log/capture-policy.ts';
+import type { RequestLogId } from '../domain/request-log/request-ids.ts';
 import { isCharged } from '../domain/routing/model.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import type { RequestFailure } from '../domain/shared/request-failure.ts';
@@ -83,7 +84,7 @@ async function recorded(
 }
 
 /** The claim on its request id ends with the request, and so do its holds under rate limits. */
-const releaseOf = ({ admission, claim, request }: Facts): string | undefined =>
+const releaseOf = ({ admission, claim, request }: Facts): RequestLogId | undefined =>
   (claim === true && admission.claimed) || isHeld(admission) ? request.requestLogId : undefined;
 
 const isHeld = (admission: Admission | undefined): boolean =>

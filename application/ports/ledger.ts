@@ -82,7 +82,7 @@ export interface SettlementRecord {
   readonly charge: Charge | undefined;
   readonly logged: LoggedRequest | undefined;
   /** The request log id of the claim, and of the holds under rate limits, that end with this record. */
-  readonly release: string | undefined;
+  readonly release: RequestLogId | undefined;
   /** The tokens that count under the rate limits of a released request. */
   readonly limited?: LimitedTokens | undefined;
   /**
