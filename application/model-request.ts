@@ -69,8 +69,6 @@ export interface HeldMemory {
 
 /** The caller's connection, as far as the pipeline needs it. */
 export interface CallerLink {
-  /** The connection is closed, so nothing can be written to it. */
-  readonly gone: () => boolean;
   /** Why the answer will not be completed; `undefined` while it may be. */
   readonly lost: () => CallerLoss | undefined;
   /** Calls back once when the answer is lost, at once if it is lost already. */

@@ -14,7 +14,10 @@ export interface RequestContext {
   readonly callerChoseRequestId: boolean;
   /** Milliseconds since the epoch. */
   readonly receivedAt: number;
-  readonly link: CallerLink;
+  readonly link: CallerLink & {
+    /** The connection is closed, so nothing can be written to it. */
+    readonly gone: () => boolean;
+  };
 }
 
 /** Request correlation: an empty header counts as absent. */
@@ -41,7 +44,7 @@ export function openContext(
 const neverCut: Pick<CutOff, 'whenCut'> = { whenCut: () => () => undefined };
 
 /** The caller is gone when its connection closes before the whole answer was handed over. */
-function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): CallerLink {
+function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): RequestContext['link'] {
   let gone = false;
   const { link, lose } = controllableLink();
   const forget = cutOff.whenCut(() => lose('shutting_down'));
@@ -54,13 +57,12 @@ function callerLink(res: ServerResponse, cutOff: Pick<CutOff, 'whenCut'>): Calle
   return { ...link, gone: () => gone };
 }
 
-/** A link that is lost at most once, and is gone from then on. */
+/** A link that is lost at most once. */
 export function controllableLink(): { readonly link: CallerLink; readonly lose: (why: CallerLoss) => void } {
   let lost: CallerLoss | undefined;
   const callbacks: ((why: CallerLoss) => void)[] = [];
   return {
     link: {
-      gone: () => lost !== undefined,
       lost: () => lost,
       whenLost: (callback) => {
         if (lost === undefined) callbacks.push(callback);

@@ -28,7 +28,7 @@ function aCall(
     serverId: 'own',
     session: over.session,
     headers: { protocolVersion: secret },
-    link: { gone: () => false, lost: () => undefined, whenLost: () => undefined },
+    link: { lost: () => undefined, whenLost: () => undefined },
     memory: { hold: () => true, holdUnfinished: () => true },
     telemetry: {
       traceContext: {},

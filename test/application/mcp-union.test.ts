@@ -150,7 +150,7 @@ function unionOf(servers: readonly TestServer[], room = Infinity) {
         name: undefined,
         mirrored: {},
       },
-      link: { gone: () => false, lost: () => undefined, whenLost: () => undefined },
+      link: { lost: () => undefined, whenLost: () => undefined },
       memory: { hold: (bytes) => (held += bytes) <= room, holdUnfinished: () => true },
       telemetry: { traceContext: {}, sent: () => undefined, ended: () => undefined },
     };

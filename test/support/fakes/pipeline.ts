@@ -51,7 +51,6 @@ export class FakeLink implements CallerLink {
     for (const callback of this.callbacks) callback(why);
   }
 
-  readonly gone: CallerLink['gone'] = () => this.why === 'client_closed';
   readonly lost: CallerLink['lost'] = () => this.why;
   readonly whenLost: CallerLink['whenLost'] = (callback) => {
     if (this.why === undefined) this.callbacks.push(callback);
@@ -218,7 +217,7 @@ export class Pipeline {
   private readonly writeTo =
     (link: CallerLink): WriteEvents =>
     (events) => {
-      if (link.gone()) return undefined;
+      if (link.lost() === 'client_closed') return undefined;
       for (const event of events) {
         this.sent.push(event);
         const held = event.kind === 'chunk' && event.held === true;
