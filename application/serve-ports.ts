@@ -17,10 +17,8 @@ export interface ServePorts {
   readonly largeBodies: LargeBodies;
   readonly payloads: Payloads;
   readonly clock: Clock;
-  /** Absent: how much of a context window MCP tools take is not recorded. */
-  readonly mcpOverheads?: McpOverheads;
-  /** Absent: records of tool calls that precede a request's log row are not linked to it. */
-  readonly invocationLinks?: InvocationLinks;
+  readonly mcpOverheads: McpOverheads;
+  readonly invocationLinks: InvocationLinks;
 }
 
 /** The operator's choices that the pipeline follows (rules 32.22, 32.23, 32.27, 32.28). */

@@ -122,12 +122,12 @@ const wasLogged = (settled: Settled): boolean => E.isRight(settled) && settled.r
 function tellMcp({ mcpOverheads, invocationLinks }: ServePorts, { caller, log }: LoggedRequest): void {
   const { requestId, requestLogId, mcp, exposedToolCount = 0 } = log;
   if (mcp === undefined || exposedToolCount === 0) return;
-  invocationLinks?.logged({ requestId, requestLogId, scope: scopeOf(caller) });
+  invocationLinks.logged({ requestId, requestLogId, scope: scopeOf(caller) });
   const { serverCount, toolCount, toolBytes: toolDefinitionBytes } = mcp;
   if (serverCount === 0) return;
   const known = { serverCount, toolCount, toolDefinitionBytes };
   const tokens = { toolDefinitionTokens: undefined, toolResultTokens: undefined };
-  mcpOverheads?.put({ requestId, requestLogId, ...known, ...tokens });
+  mcpOverheads.put({ requestId, requestLogId, ...known, ...tokens });
 }
 
 function keepPayload(
