@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
+import type { AdminActor } from '../../../application/ports/admin-events.ts';
 import type { Page } from '../../../application/ports/page.ts';
 import { changesState } from '../../../domain/identity/cross-origin.ts';
 import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
@@ -11,13 +12,8 @@ import type { AdminData } from '../json-text.ts';
 import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
 
 /** The admin who calls. The role was read during this request. */
-export interface Admin {
-  readonly userId: string;
+export interface Admin extends AdminActor {
   readonly email: string;
-  /** The client's address. */
-  readonly address: string;
-  /** The token that authenticated the call; `undefined` for a session. */
-  readonly adminTokenId?: string | undefined;
 }
 
 /** A call of a platform admin, with session, role and origin checked. */
