@@ -4,21 +4,15 @@ import { elapsedMs } from '../domain/shared/elapsed.ts';
 import type { GatewayError } from '../domain/shared/gateway-error.ts';
 import { endOutcome, endStatus, faultCodeOf, type RequestFailure } from '../domain/shared/request-failure.ts';
 import type { ServePorts } from './serve-ports.ts';
-import { cleanTags } from './logged-request.ts';
+import { cleanTags, type EndedRequest } from './logged-request.ts';
 import type { Verdict } from './ports/ledger.ts';
 import type { FinishedRequest, Unbilled } from './ports/telemetry.ts';
 import type { AdditionalCosts } from './request-cost.ts';
-import { invokedTools, observed, type RequestEnd } from './request-end.ts';
+import { invokedTools, observed } from './request-end.ts';
 import type { Facts } from './request-stages.ts';
 
 /** A request that was settled, or could not be. */
-interface Settled {
-  readonly facts: Facts;
-  readonly end: RequestEnd;
-  /** Whether it writes a ledger row. */
-  readonly charged: boolean;
-  readonly cost: UsageCost | undefined;
-  readonly beside: AdditionalCosts;
+interface Settled extends EndedRequest {
   /** Why it did not end well, as known after the settlement. */
   readonly failure: RequestFailure | undefined;
   readonly settled: E.Either<GatewayError, Verdict>;

@@ -17,7 +17,8 @@ import type { AdditionalCosts } from './request-cost.ts';
 import type { RequestRedaction } from './request-redaction.ts';
 import type { Facts } from './request-stages.ts';
 
-interface Ended {
+/** A request that has ended, and what it costs. */
+export interface EndedRequest {
   readonly facts: Facts;
   readonly end: RequestEnd;
   /** Whether it writes a ledger row. */
@@ -27,7 +28,7 @@ interface Ended {
 }
 
 /** The summary row of a request that has ended, before its charge is judged. */
-export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: Ended): LoggedRequest {
+export function loggedRequest(ports: ServePorts, policy: ServePolicy, ended: EndedRequest): LoggedRequest {
   const { facts, end, cost } = ended;
   const money = cost?.pricingStatus === 'priced' ? cost.cost : undefined;
   const metadata = logMetadata(
@@ -56,7 +57,7 @@ function referencedIn({ request, parsed }: Facts, { mcpServers }: ServePolicy): 
 
 /** Costs that are billed but are in no ledger row. */
 function accountingOf(
-  { end, charged, beside: costs }: Ended,
+  { end, charged, beside: costs }: EndedRequest,
   money: Picodollars | undefined,
 ): JsonObject | undefined {
   const seen = charged ? undefined : seenCost(money);

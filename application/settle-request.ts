@@ -47,8 +47,9 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
     const charged = charge !== undefined;
     const cost = charge?.cost ?? costOf(ports, facts, end);
     const beside = additionalCosts(ports, facts, end, cost);
+    const ended = { facts, end, charged, cost, beside };
     const logged = isLogged(policy.payloads.captureMode, facts.request.caller)
-      ? loggedRequest(ports, policy, { facts, end, charged, cost, beside })
+      ? loggedRequest(ports, policy, ended)
       : undefined;
     const released = { release: releaseOf(facts), limited: limitedTokensOf(facts, end) };
     const settled = await recorded(ports, facts, end, { charge, logged, ...released });
@@ -57,9 +58,7 @@ export function settleRequest(ports: ServePorts, policyNow: () => ServePolicy): 
       keepPayload(ports, policy, facts, end, failure);
       tellMcp(ports, logged);
     }
-    facts.request.telemetry.finished(
-      finishedRequest(ports, { facts, end, charged, cost, beside, failure, settled }),
-    );
+    facts.request.telemetry.finished(finishedRequest(ports, { ...ended, failure, settled }));
     return failure === undefined || failure.code === 'client_closed' ? E.right(undefined) : E.left(failure);
   };
   return {
