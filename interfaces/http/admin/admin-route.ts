@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
 import type { AdminActor } from '../../../application/ports/admin-events.ts';
-import type { Page } from '../../../application/ports/page.ts';
+import type { Page, PageRequest } from '../../../application/ports/page.ts';
 import { changesState } from '../../../domain/identity/cross-origin.ts';
 import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isObject, type Json } from '../../../domain/shared/json.ts';
 import { pageValue } from '../answers.ts';
 import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import type { AdminData } from '../json-text.ts';
-import { pageShape, type QueryPage, readPage, readQuery } from './query.ts';
+import { pageShape, readPage, readQuery } from './query.ts';
 
 /** The admin who calls. The role was read during this request. */
 export interface Admin extends AdminActor {
@@ -138,7 +138,7 @@ interface List<Q extends Inputs, C extends t.Mixed, A> {
   /** Fails when the object that owns the list does not exist. */
   readonly find: (
     asked: ValuesOf<Q>,
-    page: QueryPage,
+    page: PageRequest,
     params: AdminCall['params'],
   ) => Promise<Either<AdminFailure, Page<A>>>;
   readonly present: (item: A) => t.TypeOf<C>;

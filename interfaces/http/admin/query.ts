@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import type { PageRequest } from '../../../application/ports/page.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import {
@@ -130,23 +131,18 @@ export function readQuery<I extends Inputs>(
   );
 }
 
-/** A page: `page` from 1, `page_size` at most 200 (rule 40.3). */
-export interface QueryPage {
-  readonly page: number;
-  readonly pageSize: number;
-}
-
 /** `page × page_size` is at most this. Use a filter to find older rows. */
 const maxReach = 100_000;
 
+/** A page: `page` from 1, `page_size` at most 200 (rule 40.3). */
 export const pageShape = { page: whole(1, maxReach, 1), page_size: whole(1, 200, 50) };
 
 /** The requested page, and the other parameters of the list. */
 export function readPage<S extends Inputs>(
   query: URLSearchParams,
   shape: S,
-): Either<GatewayError, ValuesOf<S> & QueryPage>;
-export function readPage(query: URLSearchParams, shape: Inputs): Either<GatewayError, QueryPage> {
+): Either<GatewayError, ValuesOf<S> & PageRequest>;
+export function readPage(query: URLSearchParams, shape: Inputs): Either<GatewayError, PageRequest> {
   const read = readQuery(query, { ...shape, ...pageShape });
   if (E.isLeft(read)) return read;
   const { page, page_size: pageSize, ...others } = read.right;
