@@ -44,7 +44,10 @@ export function loggingChanges<Items, E extends Exporter<Items>>(
   };
 }
 
-/** Items that the collector rejected of an export that it accepted otherwise. The result of that export is next. */
+/**
+ * Items that the collector rejected of an export that it accepted otherwise. All signals share it: the result of that
+ * export follows in the same turn of the event loop, so no other signal's comes in between.
+ */
 let rejectedItems = 0;
 
 /** The SDK reports such a partial success as a warning of its own, right before the result, which is a success. */
