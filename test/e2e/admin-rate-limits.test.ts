@@ -83,6 +83,36 @@ describe('rate limits over the admin API', () => {
     }
   });
 
+  it('show the requests and tokens of the current minute, and the requests in flight', async () => {
+    const { user } = await paths();
+    const id = decodeURIComponent(user.split('/').at(-1) ?? '');
+    const terms = { requests_per_minute: 9, tokens_per_minute: 80, requests_in_flight: 4 };
+    await admin('PUT', user, terms);
+    await secondsBeforeEnd(55);
+    const [now] = await query<{ starts: Date }>(
+      `update rate_limit_windows set window_start = date_trunc('minute', gateway_now(), 'UTC'), requests = 3,
+         tokens = 40 where subject = $1 returning window_start as starts`,
+      [`user:${id}`],
+    );
+    await query(
+      `insert into rate_limit_holds select $1, gen_random_uuid(), gen_random_uuid(), gateway_now() + interval '1 hour'
+       from generate_series(1, 2)`,
+      [`user:${id}`],
+    );
+    const starts = now?.starts.getTime() ?? 0;
+    const { data } = await admin('GET', `${root}?subject_kind=user&page_size=200`);
+    expect(itemsOf(data).find(({ subject_id }) => subject_id === id)).toMatchObject({
+      ...terms,
+      current_window: {
+        start: new Date(starts).toISOString(),
+        end: new Date(starts + 60_000).toISOString(),
+        requests: 3,
+        tokens: 40,
+      },
+      in_flight: 2,
+    });
+  });
+
   it('are changed and removed while all tables are replicated logically', async () => {
     const { team } = await paths();
     await query('create publication all_of_them for all tables');
