@@ -87,6 +87,17 @@ describe('signing in at the provider', () => {
     expect((await browser.session()).data).toMatchObject({ email, name: `Person ${people}`, role: 'user' });
   });
 
+  it('ends with the cookie of the sign-in removed, and keeps the code from the next page', async () => {
+    somebody();
+    const answer = await newBrowser().signIn('/budgets');
+    expect(answer.setCookies).toContainEqual(
+      expect.stringMatching(
+        /^gateway_sign_in_[\w-]{8}=; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=0$/,
+      ),
+    );
+    expect(answer.referrerPolicy).toBe('no-referrer');
+  });
+
   it('starts with a code, PKCE (S256), a state, a nonce and a cookie of ten minutes', async () => {
     const begun = await newBrowser().start();
     const asked = new URL(begun.location ?? '').searchParams;

@@ -37,6 +37,7 @@ export interface Answered {
   readonly status: number;
   readonly location: string | undefined;
   readonly setCookies: readonly string[];
+  readonly referrerPolicy: string | null;
   readonly text: string;
   readonly data: Readonly<Record<string, unknown>>;
   readonly error: Readonly<Record<string, unknown>>;
@@ -58,6 +59,7 @@ async function answered(answer: Response, absolute: (location: string) => string
     status: answer.status,
     location: location === null ? undefined : absolute(location),
     setCookies: answer.headers.getSetCookie(),
+    referrerPolicy: answer.headers.get('referrer-policy'),
     text,
     data: json.data ?? {},
     error: json.error ?? {},
