@@ -66,8 +66,12 @@ describe('an API token', () => {
 
   it('changes nothing if it is revoked while the body of its call arrives', async () => {
     const { token, path } = await aToken('write');
+    const used = 'select from admin_tokens where admin_token_id = $1 and last_used_on is not null';
+    const isUsed = async () => (await query(used, [path.split('/').at(-1)])).length === 1;
     async function* body(): AsyncGenerator<Buffer> {
       yield Buffer.from('{"email":');
+      // It was valid when the call began.
+      while (!(await isUsed())) await sleep(10);
       expect((await admin('DELETE', path)).status).toBe(200);
       yield Buffer.from('"too-late@example.com"}');
     }
@@ -126,7 +130,9 @@ describe('an API token', () => {
     let expiresAt = 0;
     const short = await undisturbed(200, async () => {
       expiresAt = Date.now() + 2000;
-      const made = await aToken('read', { expires_at: new Date(expiresAt).toISOString() });
+      const until = { expires_at: new Date(expiresAt).toISOString() };
+      const made = await aToken('read', until);
+      expect(made).toMatchObject({ ...until, revoked_at: null });
       expect((await withToken(made.token, 'GET', `${root}/teams`)).status).toBe(200);
       return made;
     });
