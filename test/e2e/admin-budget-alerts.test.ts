@@ -64,6 +64,21 @@ describe('budget alerts', () => {
     expect(pages).toEqual([made.slice(0, 3), made.slice(3, 6), made.slice(6), []]);
   });
 
+  it('show the spend before and after the charge that raised them, and what remained after it', async () => {
+    await query('update budget_alerts set spend_before_picousd = 100000000, spend_after_picousd = 190000000');
+    expect((await admin('GET', `${root}/budget-alerts?page_size=1`)).data).toMatchObject({
+      items: [
+        {
+          spend_before_usd: '0.0001',
+          spend_before_usd_10000: 1,
+          spend_after_usd: '0.00019',
+          spend_after_usd_10000: 2,
+          remaining_usd: '0.00001',
+        },
+      ],
+    });
+  });
+
   it('show when each delivery was attempted and when it was sent', async () => {
     await query(
       `update budget_alert_deliveries set delivery_status = 'sent', failure_reason = null,

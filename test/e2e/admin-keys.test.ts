@@ -197,6 +197,8 @@ describe('a revocation', () => {
     expect(dataOf(await admin('DELETE', path))).toEqual(revoked);
     await soon(made.api_key, 401);
     expect(await eventsOf(made['api_key_id'])).toHaveLength(2);
+    await query(`update api_keys set revoked_by = 'config' where api_key_id = $1`, [made['api_key_id']]);
+    expect(dataOf(await admin('GET', path))).toMatchObject({ revoked_by: 'config' });
   });
 });
 

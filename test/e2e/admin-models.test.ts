@@ -89,6 +89,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
       compatibility: { cloud_b: { api_style: 'runtime_unified' } },
       capabilities: {
         chat_completions: can,
+        stream: can,
         tools: {
           configured: false,
           effective: false,
@@ -109,6 +110,7 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
       provider_kind: 'cloud_a_platform',
       capabilities: {
         embeddings: can,
+        stream: { configured: false },
         vision: {
           configured: true,
           effective: false,

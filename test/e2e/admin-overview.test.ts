@@ -5,7 +5,7 @@ import { simulatedScene } from './simulated-scene.ts';
 
 const key = aKey();
 const usage = { 'x-simulate': 'prompt-tokens=1000&completion-tokens=0&total-tokens=1000' };
-const scene = simulatedScene((upstream) =>
+const config = (upstream: string) =>
   basicConfig(upstream, key, {
     more: {
       models: [
@@ -17,8 +17,8 @@ const scene = simulatedScene((upstream) =>
         { id: 'broken', routes: [{ provider: 'up', upstream_model: 'simulated-fast?status=500' }] },
       ],
     },
-  }),
-);
+  });
+const scene = simulatedScene(config);
 let admin: AdminClient;
 
 beforeAll(async () => {
@@ -149,6 +149,31 @@ describe('the overview of a gateway with requests', () => {
       ],
       setup: { model_answered: true, budget_set: true },
     });
+  });
+
+  it('counts all budgets in force, those above 80 % and those that blocked', async () => {
+    await admin('PUT', '/api/v1/admin/spend/budgets/teams/platform', {
+      cadence: 'daily',
+      amount_10000: 1,
+      hard_limit: false,
+      timezone: 'UTC',
+    });
+    await scene.query(
+      `insert into usage_daily_totals
+       values ('team:platform:actor:none', (gateway_now() at time zone 'UTC')::date, 80000000)`,
+    );
+    expect(await overview()).toMatchObject({
+      budgets: { total: 2, above_80_percent: 1, blocked: 1, items: [{ owner_kind: 'team' }, {}] },
+    });
+  });
+
+  it('says that mail is set up once the file configures it', async () => {
+    const mail = { from: 'alerts@example.com', smtp: { host: '127.0.0.1', port: 9 } };
+    await scene.gateway().take({ ...config(scene.upstream().url), mail });
+    expect(await overview()).toMatchObject({
+      setup: { mail_configured: true, telemetry_configured: false },
+    });
+    await scene.gateway().take(config(scene.upstream().url));
   });
 });
 

@@ -34,6 +34,14 @@ describe('a user', () => {
     expect(again).toMatchObject({ status: 409, error: { code: 'conflict', param: 'email' }, data: made });
   });
 
+  it('is named by the first 128 characters of its address if it has no name', async () => {
+    const email = `${randomUUID()}@${'long.'.repeat(30)}example.com`;
+    expect(dataOf(await admin('POST', `${root}/users`, { email }))).toMatchObject({
+      email,
+      name: email.slice(0, 128),
+    });
+  });
+
   it('loses keys and sessions on every replica when deactivated, and the answer says so in `effects`', async () => {
     const user = await aUser({ role: 'platform_admin' });
     const key = await aKeyOf({ owner_kind: 'user', owner_id: user['user_id'] });

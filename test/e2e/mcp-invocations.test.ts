@@ -7,7 +7,7 @@ import { invocationQueue } from '../../infrastructure/postgres/invocation-queue.
 import { openPool } from '../../infrastructure/postgres/pool.ts';
 import { minute, requestLogsScene, root } from './request-logs-scene.ts';
 
-const { databaseUrl, clock, admin, list, idOf, logIdOf } = requestLogsScene();
+const { query, databaseUrl, clock, admin, list, idOf, logIdOf } = requestLogsScene();
 
 const fail = (error: unknown): void => {
   throw error;
@@ -67,6 +67,10 @@ describe('GET mcp-invocations', () => {
   });
 
   it('lists invocation rows, newest first, and returns one by its id', async () => {
+    await query(
+      'update mcp_tool_invocations set arguments_truncated = true where mcp_tool_invocation_id = $1',
+      [strangers],
+    );
     const { items, ...page } = await list('mcp-invocations');
     expect(page).toEqual({ page: 1, page_size: 50, total: 2, total_is_lower_bound: false });
     expect(items).toEqual([
@@ -88,7 +92,7 @@ describe('GET mcp-invocations', () => {
         error_code: 'no_credential',
         arguments_json: { n: 1 },
         result_json: null,
-        arguments_truncated: false,
+        arguments_truncated: true,
         result_truncated: false,
         occurred_at: minute(10),
       },

@@ -47,12 +47,14 @@ describe('database.read_url', () => {
     const { generated_at: at, as_of: asOf } = answer.meta as { generated_at: string; as_of: string };
     expect(asOf).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(Date.parse(asOf)).toBeLessThanOrEqual(Date.parse(at));
+    const [log] = (answer.data as { items: readonly { request_log_id: string }[] }).items;
     for (const each of [
       'spend/report',
       'spend/days',
       'observability/leaderboard',
       'observability/harness-usage',
       'observability/mcp-invocations',
+      `observability/request-logs/${log?.request_log_id}`,
     ])
       expect([each, await admin('GET', `/api/v1/admin/${each}`)]).toEqual([
         each,

@@ -247,6 +247,23 @@ describe('reports over requests that were served', () => {
     expect((await dataOf('/observability/leaderboard?range=31d'))['series']).toHaveLength(62);
   });
 
+  it('each tool count is averaged over the logs that recorded it', async () => {
+    await query(
+      `update tool_cardinality_rollups set referenced_mcp_server_sum = 6, referenced_mcp_server_rows = 2,
+         filtered_tool_sum = 1, filtered_tool_rows = 4 where user_id = $1`,
+      [idOf['Ann']],
+    );
+    expect((await dataOf('/observability/leaderboard'))['leaders']?.[0]).toMatchObject({
+      user_name: 'Ann',
+      tool_cardinality_averages: {
+        referenced_mcp_server_count: 3,
+        exposed_tool_count: 1 / 3,
+        invoked_tool_count: 0,
+        filtered_tool_count: 1 / 4,
+      },
+    });
+  });
+
   it('harness usage is grouped by harness, not by User-Agent', async () => {
     const usage = await dataOf('/observability/harness-usage?range=31d');
     const harness = (rank: number, key: string, label: string, requests: number) => ({
@@ -298,6 +315,18 @@ describe('reports over requests that were served', () => {
     expect(body).toEqual({
       error: { type: 'invalid_request_error', code: 'invalid_request', param, message: expect.any(String) },
     });
+  });
+
+  it('estimated spend of an earlier service is counted under its own name', async () => {
+    await query(
+      `insert into usage_rollups
+       values ('2028-03-01T12:00:00Z', 'user:' || $1, 'old', 'legacy_estimated', $1::uuid, null, 2, 150000000)`,
+      [idOf['Bea']],
+    );
+    const estimated = { request_count: 2, ...spend(1), legacy_estimated_count: 2, unpriced_count: 0 };
+    const { totals, models } = await dataOf('/spend/report');
+    expect(totals).toMatchObject({ request_count: 8, legacy_estimated_count: 2, usage_missing_count: 1 });
+    expect(models).toContainEqual({ model_key: 'old', ...counts(0), ...estimated });
   });
 
   it('are refused with 401 without a session', async () => {

@@ -196,9 +196,15 @@ describe('GET request-logs/{request_log_id}', () => {
       [id, stored.request, stored.response],
     );
     await query(
-      `insert into request_mcp_token_overheads (request_id, server_count, tool_count, tool_definition_tokens, occurred_at)
-       values ('r-3', 1, 12, 3400, $1)`,
+      `insert into request_mcp_token_overheads (request_id, server_count, tool_count, tool_definition_bytes,
+         tool_result_tokens, occurred_at)
+       values ('r-3', 1, 12, 9000, 70, $1)`,
       [minute(3)],
+    );
+    await query(
+      `update request_log_attempts set started_at = $2, completed_at = $3, error_detail = 'no room'
+       where request_log_id = $1`,
+      [id, minute(4), minute(5)],
     );
     const [listed] = (await list('request-logs', 'request_id=r-3')).items;
     const { status, data, text } = await admin('GET', `${root}/request-logs/${id.toUpperCase()}`);
@@ -214,10 +220,10 @@ describe('GET request-logs/{request_log_id}', () => {
           status: 'provider_error',
           status_code: 500,
           error_code: 'upstream_error',
-          error_detail: expect.any(String),
+          error_detail: 'no room',
           stream: false,
-          started_at: expect.stringMatching(/Z$/),
-          completed_at: expect.stringMatching(/Z$/),
+          started_at: minute(4),
+          completed_at: minute(5),
           latency_ms: expect.any(Number),
         },
       ],
@@ -226,14 +232,45 @@ describe('GET request-logs/{request_log_id}', () => {
         request_log_id: null,
         server_count: 1,
         tool_count: 12,
-        tool_definition_bytes: null,
-        tool_definition_tokens: 3400,
-        tool_result_tokens: null,
+        tool_definition_bytes: 9000,
+        tool_definition_tokens: null,
+        tool_result_tokens: 70,
         occurred_at: minute(3),
       },
     });
     // Every digit, escape and the order of keys, as they are stored.
     expect(text).toContain(`"request_json":${stored.request},"response_json":${stored.response}`);
+  });
+
+  it('says which payload was truncated, how many tools and servers there were, and why there is no price', async () => {
+    const id = await logIdOf('r-2');
+    await query(
+      `update request_logs set request_payload_truncated = true, referenced_mcp_server_count = 2,
+         filtered_tool_count = 3, invoked_tool_count = 4
+       where request_log_id = $1`,
+      [id],
+    );
+    await query(
+      `update usage_cost_events set pricing_status = 'unpriced', unpriced_reason = 'no_catalogue_price',
+         input_picousd_per_token = null, output_picousd_per_token = null, pricing_source = null, cost_picousd = null
+       where request_log_id = $1`,
+      [id],
+    );
+    expect((await admin('GET', `${root}/request-logs/${id}`)).data).toMatchObject({
+      log: {
+        request_payload_truncated: true,
+        response_payload_truncated: false,
+        tool_cardinality: {
+          exposed_tool_count: 1,
+          invoked_tool_count: 4,
+          referenced_mcp_server_count: 2,
+          filtered_tool_count: 3,
+        },
+        pricing_status: 'unpriced',
+        unpriced_reason: 'no_catalogue_price',
+        cost_usd: null,
+      },
+    });
   });
 
   it('returns no attempts, no payload and no overhead if there were none', async () => {
