@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { createAdmin, createFirstAdmin } from '../../application/admin/create-admin.ts';
+import { createAdmin, createFirstAdmin, isAdmin } from '../../application/admin/create-admin.ts';
 
 const email = 'root@example.com';
 
@@ -35,4 +35,34 @@ describe('creating an admin', () => {
     expect(done._tag).toBe('Right');
     expect(made).toEqual([email]);
   });
+
+  it('the first admin: nothing is checked or hashed if there is one', async () => {
+    const { hashed, made, ports } = scene();
+    const create = createFirstAdmin({ ...ports, admins: { ...ports.admins, exist: async () => true } });
+    expect(await create({ email, password: 'short' })).toEqual(E.right(false));
+    expect([hashed, made]).toEqual([[], []]);
+  });
 });
+
+it.each([
+  ['platform_admin', 'rare and long enough', true],
+  ['platform_admin', 'another', false],
+  ['user', 'rare and long enough', false],
+] as const)(
+  'the credentials of a %s with the password "%s" let an admin in: %s',
+  async (role, password, does) => {
+    const person = {
+      userId: 'u',
+      email,
+      name: 'Root',
+      role,
+      passwordHash: 'hash of rare and long enough',
+      secondFactor: undefined,
+    };
+    const ask = isAdmin({
+      sessions: { personOf: async () => person },
+      passwords: { verify: async (hash, given) => hash === `hash of ${given}` },
+    });
+    expect(await ask({ email, password })).toBe(does);
+  },
+);

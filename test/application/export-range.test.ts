@@ -46,7 +46,8 @@ function aScene(subject: ExportSubject = 'ledger') {
         scene.whilePaging();
       }
     },
-    holds: async ({ requestLogId }) => [...rows.values()].flat().some(({ id }) => id === requestLogId),
+    holds: async ({ requestLogId, scope }) =>
+      [...rows.values()].flat().some(({ id }) => id === requestLogId && `scope of ${id}` === scope),
   };
   const call = (name: string) => {
     calls.push(name);
@@ -158,6 +159,14 @@ describe('an export', () => {
     expect((await at.run({ from: '2026-12-01', to: '2026-12-03' })).done).toEqual(
       E.right({ days: 0, leftFrom: '2026-12-01' }),
     );
+    at.scene.now = '2026-11-03T00:01:00Z';
+    expect((await at.run()).done).toEqual(E.right({ days: 2, leftFrom: undefined }));
+  });
+
+  it('fails if the storage does not say what lies beside a day that stays as it is', async () => {
+    await at.run();
+    at.scene.before = (call) => (call.startsWith('list') ? 'the storage is away' : undefined);
+    expect(await at.run()).toEqual({ done: E.left('the storage is away'), told: [] });
   });
 
   it('of more than ten years is rejected without a storage call', async () => {
@@ -323,14 +332,36 @@ describe('an export of request logs', () => {
     },
   );
 
-  it('keeps a day whose first row exists but others do not', async () => {
+  it('keeps a day whose oldest row is purged, although other rows have lower and higher ids', async () => {
+    const at = aScene('request-logs');
+    at.add('2026-11-01', 'b', 'a', 'c');
+    await at.run();
+    const before = new Map(at.objects);
+    at.rows.set('2026-11-01', (at.rows.get('2026-11-01') ?? []).slice(1));
+    at.add('2026-11-01', 'x', 'y');
+    expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
+    expect(at.objects).toEqual(before);
+  });
+
+  it.each(['bb', 'ccc'])('keeps a day whose first row exists but another does not: %s', async (gone) => {
     const at = aScene('request-logs');
     at.add('2026-11-01', 'a', 'bb', 'ccc');
     await at.run();
     const before = new Map(at.objects);
-    at.rows.set('2026-11-01', (at.rows.get('2026-11-01') ?? []).slice(0, 2));
+    at.rows.set(
+      '2026-11-01',
+      (at.rows.get('2026-11-01') ?? []).filter(({ id }) => id !== gone),
+    );
     expect((await at.run()).told[0]).toMatchObject({ state: 'purged since', rows: 3 });
     expect(at.objects).toEqual(before);
+  });
+
+  it('in another format replaces a day of which no row is purged', async () => {
+    const at = aScene('request-logs');
+    at.add('2026-11-01', 'a', 'bb', 'ccc');
+    await at.run();
+    expect((await at.run({ format: 'csv' })).told[0]).toMatchObject({ state: 'written', rows: 3 });
+    expect(at.readBack('2026-11-01')).toHaveLength(3);
   });
 
   it('never loses an exported row of a day when a purge begins at any time', () =>
