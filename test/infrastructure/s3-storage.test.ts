@@ -51,6 +51,36 @@ describe('a storage that falls silent within its answer', () => {
   });
 });
 
+describe('a storage that refuses a call', () => {
+  const refusing = (status: number, code: string) =>
+    storageAt((req, res) => {
+      req.resume();
+      res.writeHead(status, { 'content-type': 'application/xml' });
+      res.end(`<Error><Code>${code}</Code><Message>of id</Message></Error>`);
+    });
+
+  it.each([
+    [403, 'AccessDenied', 'AccessDenied, status 403'],
+    [404, 'NoSuchBucket', 'NoSuchBucket, status 404'],
+    [400, 'has blanks', 'unknown, status 400'],
+  ])('is named by the code of its answer, and never by its message: %s %s', async (status, code, named) => {
+    const { read } = await refusing(status, code);
+    expect(await read('ledger/manifest.json')).toEqual(
+      E.left(`the storage would not read ledger/manifest.json: ${named}`),
+    );
+  });
+
+  it('has no object where the code is NoSuchKey', async () => {
+    const { read } = await refusing(404, 'NoSuchKey');
+    expect(await read('ledger/manifest.json')).toEqual(E.right(undefined));
+  });
+
+  it('that cannot be reached is named by the error of the network', async () => {
+    const { list } = await storageAt((req) => req.socket.destroy());
+    expect(await list('ledger/')).toEqual(E.left('the storage would not list ledger/: ECONNRESET'));
+  });
+});
+
 describe('a bucket that locks its objects', () => {
   it('accepts what is written: the MD5 that it insists on comes along', async () => {
     const content = '{"rows":0}';
@@ -72,8 +102,10 @@ describe('the pages of a list', () => {
     ['there is no token', ['one', 'two'], 3],
   ])('end where %s', async (_, tokens, pages) => {
     let asked = 0;
+    const sent: (string | null)[] = [];
     const storage = await storageAt((req, res) => {
       req.resume();
+      sent.push(new URL(req.url ?? '', 'http://storage').searchParams.get('continuation-token'));
       const token = tokens[asked];
       asked += 1;
       const more = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`;
@@ -82,6 +114,7 @@ describe('the pages of a list', () => {
         .end(`<ListBucketResult><Contents><Key>ledger/${asked}</Key></Contents>${more}</ListBucketResult>`);
     });
     const listed = await storage.list('ledger/');
+    expect(sent).toEqual([null, ...tokens].slice(0, pages));
     expect(listed).toEqual(E.right(Array.from({ length: pages }, (_each, at) => `ledger/${at + 1}`)));
   });
 });
