@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { sql } from 'slonik';
@@ -127,13 +128,29 @@ describe('a dry run of a budget', () => {
   it('counts what the budget itself blocked, and ignores rows without a counted cost', async () => {
     const user = await aUser(query, { amount: 5n, cadence: 'daily' });
     await clock.standAt('2026-04-10T12:00:00Z');
-    expect(await settle(aRecord(user, 4n * unit))).toEqual(['recorded']);
+    expect(await settle(aRecord(user, unpriced))).toEqual(['recorded']);
     await clock.standAt('2026-04-10T12:00:01Z');
+    expect(await settle(aRecord(user, 4n * unit))).toEqual(['recorded']);
+    await clock.standAt('2026-04-10T12:00:02Z');
     expect(await settle(aRecord(user, 3n * unit), aRecord(user, unpriced))).toEqual(['blocked', 'recorded']);
     const blockedBy = async (amount10000: bigint) => (await ran(user, 'daily', amount10000)).currentWindow;
     expect(await blockedBy(7n)).toMatchObject({ spent: 4n * unit, blockedCount: 0 });
     expect(await blockedBy(6n)).toMatchObject({ blockedCount: 1, blockedCost: 3n * unit });
     expect(await blockedBy(0n)).toMatchObject({ blockedCount: 2, blockedCost: 7n * unit });
+  });
+
+  it('judges answers of one instant in the order of their requests', async () => {
+    const user = await aUser(query);
+    await clock.standAt('2026-04-11T12:00:00Z');
+    const [first = '', second = ''] = [randomUUID(), randomUUID()].toSorted();
+    await settle(
+      aRecord(user, 5n * unit, { requestLogId: second }),
+      aRecord(user, 6n * unit, { requestLogId: first }),
+    );
+    expect((await ran(user, 'daily', 10n)).currentWindow).toMatchObject({
+      blockedCount: 1,
+      blockedCost: 5n * unit,
+    });
   });
 
   it('counts an answer at midnight in the window that begins then, and in no other', async () => {

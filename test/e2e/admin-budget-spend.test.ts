@@ -153,6 +153,14 @@ describe('the history of a budget', () => {
     await admin('PUT', path, terms(5));
     await admin('PUT', path, terms(6, { cadence: 'weekly' }));
     await admin('DELETE', path);
+    const events = await admin('GET', `/api/v1/admin/events?target_id=${userId}`);
+    expect(events.data).toMatchObject({
+      items: [
+        { action: 'budget.delete', before_json: { from_config: false } },
+        { action: 'budget.set', before_json: { from_config: false } },
+        { action: 'budget.set', before_json: { from_config: true }, after_json: { from_config: false } },
+      ],
+    });
     const byAdmin = (name: string) => ({
       [name]: 'admin',
       [`${name}_user_id`]: adminId,
