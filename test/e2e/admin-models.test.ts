@@ -150,17 +150,18 @@ describe('GET /api/v1/admin/models/{model_id}', () => {
       `insert into request_logs (request_log_id, ownership_scope_key, request_id, model_key, provider_key, status_code,
          latency_ms, metadata_json, occurred_at)
        values (gen_random_uuid(), 's', 'left', 'fast', 'up', 499, 1, '{}', now()),
+              (gen_random_uuid(), 's', 'refused', 'fast', 'up', 400, 1, '{}', now()),
               (gen_random_uuid(), 's', 'old', 'fast', 'up', 500, 1, '{}', now() - interval '25 hours')`,
     );
     const model = await admin('GET', `${root}/fast`);
     // The log row of a refused body has a model but no provider.
-    expect((model.data as Item).last_day).toEqual({ ...lastDay, requests: 3, errors: 1 });
+    expect((model.data as Item).last_day).toEqual({ ...lastDay, requests: 4, errors: 2 });
     expect((await admin('GET', `${root}/vectors`)).data).toMatchObject({ last_day: lastDay });
     const providers = itemsIn((await admin('GET', '/api/v1/admin/providers')).data);
     expect(providers.map(({ last_day }) => last_day)).toEqual([
       lastDay,
       lastDay,
-      { ...lastDay, requests: 2 },
+      { ...lastDay, requests: 3, errors: 1 },
     ]);
   });
 });
