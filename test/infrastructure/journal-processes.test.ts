@@ -141,6 +141,15 @@ describe('the files of another process', () => {
     expect(database.settled).toEqual(records);
   });
 
+  it('that is alive do not keep those of dead ones from being settled', async () => {
+    const folder = await makeTestFolder('journal');
+    const records = await leftByTheDead(folder, 3);
+    const database = taking();
+    await bench(folder, 'b', { living: new Set(['dead0-x', 'b']) }).recover(database.replay, always);
+    expect(database.settled).toHaveLength((records.length / 3) * 2);
+    expect(await readdir(folder)).toEqual(['dead0-x.000001.journal']);
+  });
+
   it('count towards the size of the journal that took them over, until another process takes them over', async () => {
     const folder = await makeTestFolder('journal');
     const records = await leftByTheDead(folder, 4);
