@@ -383,4 +383,13 @@ describe('an identity provider', () => {
     await newBrowser().start();
     expect(provider.asked).toEqual(['/.well-known/openid-configuration']);
   });
+
+  it('is not asked for its metadata again because a person declined', async () => {
+    await anew();
+    provider.asked.length = 0;
+    provider.signsIn = undefined;
+    expect(refusal(await newBrowser().signIn())).toEqual([401, 'invalid_credentials']);
+    await newBrowser().start();
+    expect(provider.asked.filter((at) => at.startsWith('/.well-known/'))).toHaveLength(1);
+  });
 });
