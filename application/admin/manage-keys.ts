@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { formatKey, maxOverlapSecs } from '../../domain/identity/api-key.ts';
+import { formatKey } from '../../domain/identity/api-key.ts';
 import { isDisplayName, maxNameChars } from '../../domain/identity/owner-names.ts';
 import { type GatewayError, invalidRequest } from '../../domain/shared/gateway-error.ts';
 import type { Author, Change, Changed } from '../ports/changes.ts';
@@ -64,8 +64,6 @@ export const rotateKey =
     patch: { overlapSecs },
     ...change
   }: Change<string, { readonly overlapSecs: number }>): Promise<Either<GatewayError, KeyRotatedAnew>> => {
-    if (overlapSecs < 0 || overlapSecs > maxOverlapSecs)
-      return E.left(invalidRequest(`\`overlap_secs\` must be from 0 to ${maxOverlapSecs}.`, 'overlap_secs'));
     const { secret } = secrets.create();
     const rotated = await keys.rotate({
       ...change,
