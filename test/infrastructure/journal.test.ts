@@ -270,6 +270,18 @@ describe('a record that cannot be settled', () => {
     ]);
     expect(await readdir(folder)).toEqual(['a.000001.refused']);
   });
+
+  it('is reported if nothing else is in its file; a file without a whole line is removed in silence', async () => {
+    const folder = await makeTestFolder('journal');
+    const [one = ''] = names(1).map(journalLine);
+    await writeFile(path.join(folder, 'x.000001.journal'), one.replace('r0', 'rX'));
+    await writeFile(path.join(folder, 'y.000001.journal'), one.slice(0, 7));
+    const { recover, recovered } = bench(folder, 'a');
+    await recover(taking().replay, always);
+    const kept = path.join(folder, 'a.000001.refused');
+    expect(recovered).toEqual([{ settled: 0, refused: 0, damaged: 1, kept }]);
+    expect(await readdir(folder)).toEqual(['a.000001.refused']);
+  });
 });
 
 describe('a file of the journal that cannot be read', () => {
