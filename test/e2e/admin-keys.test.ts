@@ -269,6 +269,11 @@ describe('invalid input for a key', () => {
       status: 400,
       error: { param: 'if-match' },
     });
+    const body = { name: 'new', owner_kind: 'team', owner_id: 'platform' };
+    expect(await admin('POST', root, body, { 'if-match': '"1"' })).toMatchObject({
+      status: 400,
+      error: { param: 'if-match', message: 'What is at this path has no versions to match.' },
+    });
     expect(await admin('GET', `${root}?owner_id=platform`)).toMatchObject({
       status: 400,
       error: { param: 'owner_kind' },

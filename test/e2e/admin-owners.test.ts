@@ -193,8 +193,13 @@ describe('a team', () => {
     expect(dataOf(await admin('GET', `${root}/teams/${encodeURIComponent(id)}`))['member_count']).toBe(1);
     const listed = itemsOf(await admin('GET', `${root}/users?team_id=${encodeURIComponent(id)}`));
     expect(listed.map(({ user_id: userId }) => userId)).toEqual([user['user_id']]);
-    expect(dataOf(await admin('PUT', path, { role: 'member' }))['role']).toBe('member');
-    expect(dataOf(await admin('DELETE', path))).toMatchObject({ removed: true });
+    const shouted = `${root}/teams/${encodeURIComponent(id)}/members/${String(user['user_id']).toUpperCase()}`;
+    expect(dataOf(await admin('PUT', shouted, { role: 'member' }))['role']).toBe('member');
+    expect(dataOf(await admin('DELETE', shouted))).toEqual({
+      team_id: id,
+      user_id: user['user_id'],
+      removed: true,
+    });
     expect(dataOf(await admin('DELETE', path))).toMatchObject({ removed: false });
     expect((await eventsOf(id)).map(({ action }) => action)).toEqual([
       'team_member.delete',

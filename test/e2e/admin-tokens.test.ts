@@ -104,6 +104,9 @@ describe('an API token', () => {
     const budget = `${root}/spend/budgets/users/${String(made.data?.['user_id'])}`;
     const terms = { cadence: 'daily', amount_10000: 5, hard_limit: false };
     expect((await withToken(write.token, 'PUT', budget, terms)).status).toBe(200);
+    const asked = { cadence: 'daily', amount_10000: 5 };
+    expect((await withToken(read.token, 'POST', `${budget}/dry-run`, asked)).status).toBe(200);
+    expect((await withToken(read.token, 'PUT', budget, terms)).status).toBe(403);
     const limit = `${root}/rate-limits/users/${String(made.data?.['user_id'])}`;
     expect((await withToken(write.token, 'PUT', limit, { requests_per_minute: 5 })).status).toBe(200);
     expect(await eventsOf(made.data?.['user_id'])).toMatchObject([

@@ -86,6 +86,8 @@ describe('MCP servers', () => {
       ],
     });
     expect(text).not.toContain(token);
+    const second = await admin('GET', '/api/v1/admin/mcp-servers?page=2&page_size=1');
+    expect(second.data).toMatchObject({ total: 3, items: [{ server_id: 'closed' }] });
   });
 
   it('are listed with the placeholders of their URLs, since URLs of hosted servers contain keys', async () => {

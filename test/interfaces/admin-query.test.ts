@@ -101,6 +101,13 @@ describe('the query of an admin call', () => {
     expect(fault).toMatchObject({ left: { code: 'invalid_request', param } });
   });
 
+  it('may have names of 1,024 characters and request ids of 32 KiB', () => {
+    const [name, id] = ['x'.repeat(1024), 'x'.repeat(32 * 1024)];
+    expect(read(`team_id=${name}&request_id=${id}`)).toMatchObject(
+      E.right({ team_id: name, request_id: id }),
+    );
+  });
+
   it("has a short error message, however long a parameter's name is", () => {
     const fault = read(`${'n'.repeat(10_000)}=1`);
     expect(JSON.stringify(fault).length).toBeLessThan(600);
