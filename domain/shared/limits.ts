@@ -33,6 +33,12 @@ export const maxNamedKeyChars = 128;
 export const maxStreamEventBytes = 24 * 1024 * 1024;
 
 /**
+ * Bytes of one stream after which other work has its turn. A socket hands over up to two mebibytes in a turn of the
+ * event loop, and reading that much of the smallest lines or events takes half a second.
+ */
+export const maxTurnBytes = 128 * 1024;
+
+/**
  * JSON values and lines in one event of a stream, which is read in the event loop. A response repeated as a whole, with
  * twenty alternatives for each of 2,500 tokens, has half a million values. Finding and reading that many takes a tenth
  * of a second.

@@ -16,7 +16,7 @@ import { addFragment } from '../../domain/shared/fragments.ts';
 import type { McpServerConfig } from '../config/mcp-config.ts';
 import { connectOptions } from '../providers/connect-options.ts';
 import { isEventStream, sseFrames } from '../providers/wire/sse.ts';
-import { decodedBody } from './decoded-body.ts';
+import { decodedBody, inTurns } from './decoded-body.ts';
 import { resumedAnswer } from './resumed-answer.ts';
 import { type CredentialContext, type ServerCredentials, serverCredentials } from './server-auth.ts';
 import { serverEvent } from './server-event.ts';
@@ -245,8 +245,7 @@ async function replyOf(
     });
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of body) {
-    const chunk = asBuffer(piece);
+  for await (const chunk of inTurns(body)) {
     bytes += chunk.length;
     const fault =
       bytes > bounds.maxBytes ? tooLarge(bounds.maxBytes) : withoutRoom(bounds.memory.hold(chunk.length));
@@ -271,8 +270,6 @@ async function replyOf(
 const sessionIn = (value: string | string[] | undefined): string | undefined =>
   typeof value === 'string' && /^[\x21-\x7e]+$/.test(value) ? value : undefined;
 
-const asBuffer = (piece: unknown): Buffer => (Buffer.isBuffer(piece) ? piece : Buffer.from(String(piece)));
-
 async function* framesOf(
   exchange: Exchange,
   body: AsyncIterable<unknown> & { destroy: () => unknown },
@@ -280,8 +277,8 @@ async function* framesOf(
 ): AsyncGenerator<McpFrame> {
   const machine = sseFrames.begin();
   try {
-    for await (const piece of body) {
-      for (const frame of machine.push(asBuffer(piece))) {
+    for await (const chunk of inTurns(body)) {
+      for (const frame of machine.push(chunk)) {
         if (frame.kind === 'oversize' || frame.wire.length > maxBytes)
           return void (yield { kind: 'failed', error: exchange.fault(tooLarge(maxBytes)) });
         yield* serverEvent(frame);

@@ -1,6 +1,7 @@
 import type { Hold } from '../../application/ports/upstream.ts';
 import { addFragment } from '../../domain/shared/fragments.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { maxTurnBytes } from '../../domain/shared/limits.ts';
 import type { StreamChunk, StreamEnd, StreamEvent } from '../../domain/shared/stream-event.ts';
 import type { Ending, Run } from '../../domain/shared/stream-machine.ts';
 
@@ -23,7 +24,7 @@ interface Valve {
 /**
  * Drives a stream's machine with the bytes as they arrive, and hands its chunks on within the same turn of the event
  * loop, without a queue or a promise per chunk. Bytes are buffered, and the upstream is paused, only while the caller
- * is slower than the upstream.
+ * is slower than the upstream, and for a turn after each `maxTurnBytes` (rule 35.381).
  */
 export class Forwarding {
   private readonly run: Run<Buffer, StreamEvent<JsonObject>>;
@@ -39,6 +40,10 @@ export class Forwarding {
   private waitingSince: number | undefined;
   private waitedBefore = 0;
   private paused = false;
+  /** Bytes read since the last rest. */
+  private readBytes = 0;
+  /** Nothing more is read in this turn of the event loop. */
+  private resting = false;
   private over = false;
 
   constructor(run: Run<Buffer, StreamEvent<JsonObject>>, valve: Valve) {
@@ -56,7 +61,7 @@ export class Forwarding {
 
   push(bytes: Buffer): void {
     if (this.over) return;
-    if (this.pass !== undefined && !this.isWaiting()) return this.read(bytes);
+    if (this.isReading()) return this.read(bytes);
     addFragment(this.kept, bytes);
     this.keptBytes += bytes.length;
     if (this.keptBytes > readAheadBytes) this.pause();
@@ -64,7 +69,11 @@ export class Forwarding {
 
   end(ending: Ending): void {
     this.ending = ending;
-    if (this.pass !== undefined && !this.isWaiting()) this.catchUp();
+    if (this.isReading()) this.catchUp();
+  }
+
+  private isReading(): boolean {
+    return this.pass !== undefined && !this.isWaiting() && !this.resting;
   }
 
   /** The caller has no room for more. */
@@ -84,7 +93,7 @@ export class Forwarding {
     this.keptBytes = 0;
     // Joined first, because an upstream may send byte by byte.
     if (kept.length > 0) this.read(Buffer.concat(kept));
-    if (this.isWaiting() || this.over) return;
+    if (!this.isReading() || this.over) return;
     if (this.ending !== undefined) return this.take(this.run.end(this.ending));
     const { paused } = this;
     this.paused = false;
@@ -94,6 +103,18 @@ export class Forwarding {
   private read(bytes: Buffer): void {
     this.take(this.run.push(bytes));
     if (!this.over) this.count(this.run.holds());
+    this.readBytes += bytes.length;
+    if (this.readBytes > maxTurnBytes && !this.over) this.rest();
+  }
+
+  private rest(): void {
+    this.readBytes = 0;
+    this.resting = true;
+    this.pause();
+    setImmediate(() => {
+      this.resting = false;
+      if (this.isReading() && !this.over) this.catchUp();
+    });
   }
 
   /** Counts the bytes of an unfinished event. The stream fails if there is no room for them. */
@@ -120,7 +141,7 @@ export class Forwarding {
     void room.then(() => {
       this.waitedBefore = this.waitedMs();
       this.waitingSince = undefined;
-      this.catchUp();
+      if (this.isReading()) this.catchUp();
     });
   }
 

@@ -44,6 +44,17 @@ function forwarding(hold: Hold = () => undefined) {
   return { line, passed, counted, ended: () => ended };
 }
 
+/** A stream, and the calls on its connection. */
+function held() {
+  const valve: string[] = [];
+  const line = new Forwarding(machine.begin(), {
+    pause: () => void valve.push('pause'),
+    resume: () => void valve.push('resume'),
+    ended: () => void valve.push('ended'),
+  });
+  return { line, valve };
+}
+
 const kibibyte = 1024;
 
 describe('an incomplete event of a stream', () => {
@@ -127,6 +138,43 @@ describe('the memory limit for incomplete events', () => {
   });
 });
 
+describe('a stream that arrives faster than it is read', () => {
+  it('leaves turns of the event loop to other work, and loses nothing', async () => {
+    const { line, valve } = held();
+    let inTurn = 0;
+    const turns: number[] = [];
+    const last = line.forward(
+      (chunks) => void (inTurn += chunks.length),
+      () => undefined,
+    );
+    for (let left = 20; left > 0; ) {
+      for (; left > 0 && valve.at(-1) !== 'pause'; left -= 1) line.push(event('x'.repeat(32 * kibibyte)));
+      await turn();
+      turns.push(inTurn);
+      inTurn = 0;
+    }
+    line.push(done);
+    expect(await last).toEqual({ kind: 'done' });
+    expect(turns).toEqual([4, 4, 4, 4, 4]);
+    expect(valve).toEqual([...Array.from({ length: 5 }, () => ['pause', 'resume']).flat(), 'ended']);
+  });
+
+  it('is read to its end, also if it ends meanwhile', async () => {
+    const { line, valve } = held();
+    let passed = 0;
+    const last = line.forward(
+      (chunks) => void (passed += chunks.length),
+      () => undefined,
+    );
+    for (let at = 0; at < 6; at += 1) line.push(event('x'.repeat(32 * kibibyte)));
+    line.push(done);
+    line.end({ kind: 'eof' });
+    expect(passed).toBe(4);
+    expect(await last).toEqual({ kind: 'done' });
+    expect([passed, valve]).toEqual([6, ['pause', 'ended']]);
+  });
+});
+
 describe('chunks that wait for a slow caller', () => {
   it('are forwarded in order once the caller reads again, even if they arrived byte by byte', async () => {
     const room = Promise.withResolvers<void>();
@@ -151,17 +199,6 @@ describe('chunks that wait for a slow caller', () => {
       Array.from({ length: 3000 }, (_, at) => JSON.stringify([{ index: 0, delta: { content: String(at) } }])),
     );
   });
-
-  /** A stream, and the calls on its connection. */
-  function held() {
-    const valve: string[] = [];
-    const line = new Forwarding(machine.begin(), {
-      pause: () => void valve.push('pause'),
-      resume: () => void valve.push('resume'),
-      ended: () => void valve.push('ended'),
-    });
-    return { line, valve };
-  }
 
   it('are forwarded once, in order and never while the caller is blocked, for any timing', async () => {
     const streams = fc
@@ -247,6 +284,7 @@ describe('chunks that wait for a slow caller', () => {
       () => undefined,
       () => undefined,
     );
+    await turn();
     expect(valve).toEqual(['pause', 'resume']);
     line.push(done);
     expect(await last).toEqual({ kind: 'done' });

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { decodedBody } from '../../infrastructure/mcp/decoded-body.ts';
+import { decodedBody, inTurns } from '../../infrastructure/mcp/decoded-body.ts';
+import { maxTurnBytes } from '../../domain/shared/limits.ts';
 import { chunkingsOf } from '../support/arbitraries/bytes.ts';
 
 const codings = [
@@ -37,4 +38,24 @@ it('a body of any size is decoded for a reader that takes its time', async () =>
     await sleep(1);
   }
   expect(read).toBe(text.length);
+});
+
+it('a body that is all there leaves turns to other work', async () => {
+  const piece = Buffer.alloc(64 * 1024);
+  const sizes: number[] = [];
+  let size = 0;
+  const over = new AbortController();
+  const look = async (): Promise<void> => {
+    while (!over.signal.aborted) {
+      await turn();
+      sizes.push(size);
+      size = 0;
+    }
+  };
+  const looked = look();
+  for await (const { length } of inTurns(Readable.from(Array(100).fill(piece)))) size += length;
+  over.abort();
+  await looked;
+  expect(sizes.reduce((sum, each) => sum + each)).toBe(100 * piece.length);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(maxTurnBytes + piece.length);
 });
