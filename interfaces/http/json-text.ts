@@ -1,4 +1,5 @@
 import type { Json } from '../../domain/shared/json.ts';
+import { mappedInTurns, turnItems } from './in-turns.ts';
 
 /**
  * JSON that was stored as text and is sent as that text, so that every digit, every escape and the order of keys
@@ -31,7 +32,9 @@ const markOf = (index: number): unknown => (JSON as unknown as RawJson).rawJSON(
 const marks = /"\\\/(\d+)"/g;
 
 /** Serialises like `JSON.stringify`, then puts each stored text in place. */
-export function serialisedData(data: { readonly [key: string]: AdminData }): string {
+export function serialisedData(
+  data: { readonly [key: string]: AdminData | undefined } | readonly AdminData[],
+): string {
   const texts: string[] = [];
   const json = JSON.stringify(data, (_key, value: unknown) =>
     value instanceof JsonText ? markOf(texts.push(value.text) - 1) : value,
@@ -39,6 +42,27 @@ export function serialisedData(data: { readonly [key: string]: AdminData }): str
   return texts.length === 0
     ? json
     : json.replace(marks, (_mark, index: string) => texts[Number(index)] ?? 'null');
+}
+
+/** Serialises what a call returns; the long lists in it in turns (rule 23.381). */
+export async function serialisedAnswer(
+  data: AdminData,
+  meta: { readonly [key: string]: AdminData },
+): Promise<string> {
+  if (typeof data !== 'object' || data === null || data instanceof JsonText || isList(data))
+    return serialisedData({ data, meta });
+  const members: Record<string, AdminData | undefined> = { ...data };
+  for (const [name, value] of Object.entries(members))
+    if (value !== undefined && isList(value) && value.length > turnItems)
+      members[name] = await serialisedList(value);
+  return serialisedData({ data: members, meta });
+}
+
+const isList = (data: AdminData): data is readonly AdminData[] => Array.isArray(data);
+
+async function serialisedList(items: readonly AdminData[]): Promise<JsonText> {
+  const slices = await mappedInTurns(items, (slice) => serialisedData(slice).slice(1, -1));
+  return new JsonText(`[${slices.join(',')}]`);
 }
 
 /** The text of a nullable column. */

@@ -1,7 +1,14 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import type { Json } from '../../domain/shared/json.ts';
-import { type AdminData, JsonText, serialisedData } from '../../interfaces/http/json-text.ts';
+import { presentOwners } from '../../interfaces/http/admin/budget-bodies.ts';
+import {
+  type AdminData,
+  JsonText,
+  serialisedAnswer,
+  serialisedData,
+} from '../../interfaces/http/json-text.ts';
 import { aJson, exactJsonText } from '../support/arbitraries/json-text.ts';
 
 describe('the data of an admin answer', () => {
@@ -34,5 +41,54 @@ describe('the data of an admin answer', () => {
         expect(serialisedData(data)).toBe(`{${members.join(',')}}`);
       }),
     );
+  });
+});
+
+describe('a list without pages', () => {
+  /** How often other work had a turn meanwhile. */
+  async function turnsDuring<A>(work: Promise<A>): Promise<{ readonly done: A; readonly turns: number }> {
+    const over = new AbortController();
+    let turns = 0;
+    const count = async (): Promise<void> => {
+      while (!over.signal.aborted) {
+        await turn();
+        turns += 1;
+      }
+    };
+    const counted = count();
+    const done = await work;
+    over.abort();
+    await counted;
+    return { done, turns };
+  }
+
+  it.each([0, 1, 500, 501, 5000])('is serialised like any other: %i items', async (length) => {
+    const item = (index: number) => ({ index, text: new JsonText('{ "a": 1.0 }') });
+    const data = { name: 'x', list: Array.from({ length }, (_, index) => item(index)), none: null };
+    const meta = { generated_at: 'now' };
+    const { done, turns } = await turnsDuring(serialisedAnswer(data, meta));
+    expect(done).toBe(serialisedData({ data, meta }));
+    expect(turns).toBeGreaterThanOrEqual(Math.ceil(length / 500) - 1);
+  });
+
+  it('leaves turns of the event loop to other work, as that of all budgets does', async () => {
+    const now = new Date();
+    const owners = Array.from({ length: 5000 }, (_, index) => ({
+      owner:
+        index % 2 === 0
+          ? { kind: 'user' as const, userId: `user-${index}` }
+          : { kind: 'team' as const, teamId: `team-${index}` },
+      name: `Owner ${index}`,
+      email: undefined,
+      active: true,
+      budget: undefined,
+      currentWindow: { from: now, until: now, spent: 0n, blockedAnswers: { count: 0, cost: 0n } },
+      alertRecipients: [],
+    }));
+    const { done, turns } = await turnsDuring(presentOwners(owners));
+    const ids = Array.from({ length: 2500 }, (_, index) => index * 2);
+    expect(done.users.map(({ user_id }) => user_id)).toEqual(ids.map((id) => `user-${id}`));
+    expect(done.teams.map(({ team_id }) => team_id)).toEqual(ids.map((id) => `team-${id + 1}`));
+    expect(turns).toBeGreaterThanOrEqual(9);
   });
 });

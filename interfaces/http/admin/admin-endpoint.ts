@@ -28,7 +28,7 @@ import { maxAdminBodyBytes, readAdminBody } from './admin-body.ts';
 import { AdminCallRecord } from './admin-call-record.ts';
 import type { AdminFailure, AdminRoute, BodyInputs, RouteTerms } from './admin-route.ts';
 import type { Inputs } from './inputs.ts';
-import { type AdminData, serialisedData } from '../json-text.ts';
+import { type AdminData, serialisedAnswer, serialisedData } from '../json-text.ts';
 import { Redirect, sendRedirect } from './redirect.ts';
 import { sessionToken } from './session-cookie.ts';
 
@@ -179,10 +179,10 @@ export const adminEndpoint =
     record.reportWhenOver(ports, context, path);
     const lease = ports.gates[gate].enter();
     try {
-      if (lease?.belongsTo(origin.network) !== true) return answer(record, {}, E.left(overloaded));
+      if (lease?.belongsTo(origin.network) !== true) return await answer(record, {}, E.left(overloaded));
       const call = openCall(context, params, origin, lease, record);
       const result = await answerOf(ports, handle, call);
-      answer(record, call.meta, result);
+      await answer(record, call.meta, result);
       // An answer is in flight until its last byte has left the process: only then may the process end. An error is
       // sent at once and must not keep its place: a client without a session could keep one by not reading.
       if (E.isRight(result)) await answerFlushed(context.res);
@@ -260,11 +260,11 @@ const ownOrigin = (publicBaseUrl: string | undefined, req: IncomingMessage): str
 
 const answering =
   ({ clock }: AdminEndpointPorts, { refusalPage }: AdminEndpoint, context: RequestContext) =>
-  (
+  async (
     record: AdminCallRecord,
     more: OpenCall['meta'],
     result: Either<AdminFailure, AdminData | Redirect>,
-  ): void => {
+  ): Promise<void> => {
     if (E.isLeft(result)) {
       const { code } = result.left;
       record.errorCode = code;
@@ -273,7 +273,8 @@ const answering =
     } else if (!context.res.destroyed) {
       if (result.right instanceof Redirect) return sendRedirect(context, result.right);
       const meta = { generated_at: new Date(clock.now()).toISOString(), ...more };
-      sendJson(context.res, 200, idHeaders(context), serialisedData({ data: result.right, meta }));
+      const text = await serialisedAnswer(result.right, meta);
+      if (!context.res.destroyed) sendJson(context.res, 200, idHeaders(context), text);
     }
   };
 

@@ -24,6 +24,7 @@ import {
   uuidValue,
   choiceValue,
 } from '../answers.ts';
+import { mappedInTurns } from '../in-turns.ts';
 import { uuidIn } from './query.ts';
 
 const cadence = choiceValue(['daily', 'weekly', 'monthly']);
@@ -169,16 +170,22 @@ export const presentSet = (found: OwnerBudget): t.TypeOf<typeof setBudget> => ({
   current_window: presentWindow(found),
 });
 
-export const presentOwners = (all: readonly OwnerBudget[]): t.TypeOf<typeof allBudgets> => ({
-  users: all.flatMap((each) =>
-    each.owner.kind === 'user'
-      ? [{ user_id: each.owner.userId, name: each.name, email: each.email ?? null, ...presentRest(each) }]
-      : [],
-  ),
-  teams: all.flatMap((each) =>
-    each.owner.kind === 'team' ? [{ team_id: each.owner.teamId, name: each.name, ...presentRest(each) }] : [],
-  ),
-});
+/** There may be tens of thousands of owners, and the answer has no pages. */
+export async function presentOwners(all: readonly OwnerBudget[]): Promise<t.TypeOf<typeof allBudgets>> {
+  const slices = await mappedInTurns(all, (slice) => ({
+    users: slice.flatMap((each) =>
+      each.owner.kind === 'user'
+        ? [{ user_id: each.owner.userId, name: each.name, email: each.email ?? null, ...presentRest(each) }]
+        : [],
+    ),
+    teams: slice.flatMap((each) =>
+      each.owner.kind === 'team'
+        ? [{ team_id: each.owner.teamId, name: each.name, ...presentRest(each) }]
+        : [],
+    ),
+  }));
+  return { users: slices.flatMap(({ users }) => users), teams: slices.flatMap(({ teams }) => teams) };
+}
 
 const presentRest = (each: OwnerBudget) => ({
   active: each.active,

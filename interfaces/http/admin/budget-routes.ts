@@ -42,7 +42,7 @@ export const budgetRoutes = (ports: BudgetRoutePorts): readonly AdminRoute[] => 
     path: budgetsRoot,
     summary: 'Every owner with the current budget and the spend of its current window.',
     answer: allBudgets,
-    handle: async () => E.right(presentOwners(await ports.budgets.list())),
+    handle: async () => E.right(await presentOwners(await ports.budgets.list())),
   }),
   listRoute({
     path: `${root}/budget-alerts`,
