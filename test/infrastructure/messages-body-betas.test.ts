@@ -62,14 +62,14 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     expect(betasOf({ tools: own }, rules, ['web-search-2025-03-05'])).toEqual([]);
   });
 
-  it('that of changes of tools is sent to platform B with such a change, and not without', () => {
+  it('that of changes of tools is sent with such a change, and not without, as Claude Code asks for it', () => {
     const beta = ['mid-conversation-tool-changes-2026-07-01'];
     const said = (type: string, more: JsonObject) => ({
       messages: [user, { role: 'system', content: [{ type, ...more }] }],
     });
     for (const type of ['tool_addition', 'tool_removal']) {
       const changed = said(type, { tool: { type: 'tool_reference', name: 'f' } });
-      expect(betasOf(changed, rules, beta)).toEqual(rules.platform === 'b' ? beta : []);
+      expect(betasOf(changed, rules, beta)).toEqual(beta);
     }
     expect(betasOf(said('text', { text: 'Be brief.' }), rules, beta)).toEqual([]);
     expect(betasOf({}, rules, beta)).toEqual([]);

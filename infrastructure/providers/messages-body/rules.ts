@@ -62,6 +62,9 @@ const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
 const effortPerMessage = 'mid-conversation-output-config-2026-07-01';
 const perTurnControl = 'per-turn-control-2026-07-01';
 
+/** The beta of changes of tools between the turns. */
+const toolChanges = 'mid-conversation-tool-changes-2026-07-01';
+
 const hasEffortBetweenTurns = ({ messages }: JsonObject): boolean =>
   objectsOf(messages).some(({ output_config: config }) => !isAbsent(config));
 
@@ -87,7 +90,7 @@ const needs: ReadonlyMap<string, (body: JsonObject) => boolean> = new Map([
   ],
   [effortPerMessage, hasEffortBetweenTurns],
   [perTurnControl, hasEffortBetweenTurns],
-  ['mid-conversation-tool-changes-2026-07-01', hasToolChange],
+  [toolChanges, hasToolChange],
   // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
   [
     'mid-conversation-system-clear-at-2026-08-21',
@@ -119,6 +122,8 @@ const platformABetas = betaTable(
   'interleaved-thinking-2025-05-14',
   effortPerMessage,
   'mid-conversation-system-clear-at-2026-08-21',
+  // https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages
+  toolChanges,
   perTurnControl,
   'thinking-binding-controls-2026-08-01',
   'thinking-display-updates-2026-08-18',
@@ -141,7 +146,7 @@ const platformBBetas = [
   'interleaved-thinking-2025-05-14',
   effortPerMessage,
   'mid-conversation-system-clear-at-2026-08-21',
-  'mid-conversation-tool-changes-2026-07-01',
+  toolChanges,
   'output-128k-2025-02-19',
   'thinking-binding-controls-2026-08-01',
   'thinking-display-updates-2026-08-18',
