@@ -31,6 +31,7 @@ import type { Watched } from '../shared/json-scan.ts';
 import { blocksOf, maxBlockLevels } from './blocks.ts';
 import { fieldError } from '../shared/field-errors.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
+import { placeOfDefinition } from './tool-changes.ts';
 import { shortenedNames } from './tool-names.ts';
 
 const source: Watched = { content: { '*': { source: {} } } };
@@ -39,6 +40,7 @@ const block: Watched = {
   ...innerBlock,
   content: { '*': innerBlock, source, content: {} },
   extra_content: { google: {}, reasoning_details: { '*': {} } },
+  tool: { definition: {} },
 };
 
 /** The levels of a messages body that the gateway reads or edits. */
@@ -86,6 +88,7 @@ export function readConversation(
   return E.right(
     generationRequest('chat_completions', document, model.right, {
       tools: objectsOf(body['tools']),
+      laterTools: placeOfDefinition(body['messages']),
       visual: below(
         'messages',
         placeIn(body['messages'], ({ content }) => below('.content', placeOfVisual(content))),

@@ -11,8 +11,8 @@ import {
 import { textDigest } from '../../infrastructure/text-digest.ts';
 import { styles, user } from './messages-body-sending.ts';
 
-const betasOf = (body: JsonObject, rules: BodyRules, betas: readonly string[]): unknown => {
-  const written = fromMessagesBody(
+const written = (body: JsonObject, rules: BodyRules, betas: readonly string[]) => {
+  const result = fromMessagesBody(
     {
       body: JSON.stringify({ max_tokens: 9, messages: [user], ...body }),
       stream: false,
@@ -27,10 +27,17 @@ const betasOf = (body: JsonObject, rules: BodyRules, betas: readonly string[]): 
     rules,
     textDigest,
   );
-  if (E.isLeft(written)) throw new Error(written.left.message);
-  const { anthropic_beta: inBody = [] } = JSON.parse(written.right.text) as JsonObject;
-  return rules.betas.in === 'header' ? written.right.betas : inBody;
+  if (E.isLeft(result)) throw new Error(result.left.message);
+  return result.right;
 };
+
+const bodyOf = (body: JsonObject, rules: BodyRules, betas: readonly string[]): JsonObject =>
+  JSON.parse(written(body, rules, betas).text) as JsonObject;
+
+const betasOf = (body: JsonObject, rules: BodyRules, betas: readonly string[]): unknown =>
+  rules.betas.in === 'header'
+    ? written(body, rules, betas).betas
+    : (bodyOf(body, rules, betas)['anthropic_beta'] ?? []);
 
 const adaptive = { type: 'adaptive', display: 'omitted' };
 const effort = { role: 'system', content: [], output_config: { effort: 'low' } };
@@ -73,6 +80,22 @@ describe.each(styles)('betas of a field on %s', (style, rules) => {
     }
     expect(betasOf(said('text', { text: 'Be brief.' }), rules, beta)).toEqual([]);
     expect(betasOf({}, rules, beta)).toEqual([]);
+    const removed = said('tool_removal', { tool: { type: 'tool_reference', name: 'f' } });
+    expect(betasOf(removed, rules, ['inline-tools-2026-09-15', ...beta])).toEqual(beta);
+  });
+
+  it('that of definitions of tools is sent as that of references, which the definitions become', () => {
+    const own = { name: 'f', input_schema: {} };
+    const defined = { type: 'tool_definition', definition: { ...own, name: 'g' } };
+    const system = { role: 'system', content: [{ type: 'tool_addition', tool: defined }] };
+    const body = { tools: [own], messages: [user, system] };
+    expect(betasOf(body, rules, ['inline-tools-2026-09-15'])).toEqual([
+      'mid-conversation-tool-changes-2026-07-01',
+    ]);
+    expect(bodyOf(body, rules, [])).toMatchObject({
+      tools: [own, { ...own, name: 'g', defer_loading: true }],
+      messages: [user, { role: 'system', content: [{ tool: { type: 'tool_reference', name: 'g' } }] }],
+    });
   });
 
   it('that of efforts between the turns has the name that the platform knows', () => {

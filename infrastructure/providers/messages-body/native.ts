@@ -21,6 +21,7 @@ import {
   withPlainSystemTurns,
   withSystemReminders,
 } from '../../../domain/messages/system-turns.ts';
+import { withToolsByReference } from '../../../domain/messages/tool-changes.ts';
 import { takesSystemTurns } from '../../../domain/reasoning/model-tier.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -48,7 +49,7 @@ export function fromMessagesBody(
   const known = without(body, ...rules.dropped, ...(rules.knowsRegions ? [] : ['inference_geo']));
   const bounded = withFormatInPlace(withShownSystem({ ...known, messages: messages.right }));
   const placed = takesSystemTurns(call.route.upstreamModel)
-    ? E.right(bounded)
+    ? E.right(withToolsByReference(bounded))
     : withoutSystemTurns(withPlainSystemTurns(bounded));
   if (E.isLeft(placed)) return placed;
   return outboundBody(withKnownTools(withPlatformMarks(placed.right), rules), call, rules);

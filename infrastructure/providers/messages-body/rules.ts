@@ -49,21 +49,23 @@ export const toolSearch = 'tool-search-tool-2025-10-19';
 /** The beta of web search, which platform A requires for it. */
 export const webSearch = 'web-search-2025-03-05';
 
-/** Values with the same name everywhere, plus that of tool search, which has a different name on the platforms. */
+/** The beta of changes of tools between the turns, by reference. */
+const toolChanges = 'mid-conversation-tool-changes-2026-07-01';
+
+/** Values with the same name everywhere, plus those that have a different name on the platforms. */
 const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
   new Map([
     ...values.map((value) => [value, value] as const),
     // https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
     ['advanced-tool-use-2025-11-20', toolSearch],
     [toolSearch, toolSearch],
+    // Anthropic's own API takes definitions as well, which the platforms get by reference (rule 17.361).
+    ['inline-tools-2026-09-15', toolChanges],
   ]);
 
 /** The beta of efforts between the turns, and the name by which Claude Code knows it. */
 const effortPerMessage = 'mid-conversation-output-config-2026-07-01';
 const perTurnControl = 'per-turn-control-2026-07-01';
-
-/** The beta of changes of tools between the turns. */
-const toolChanges = 'mid-conversation-tool-changes-2026-07-01';
 
 const hasEffortBetweenTurns = ({ messages }: JsonObject): boolean =>
   objectsOf(messages).some(({ output_config: config }) => !isAbsent(config));

@@ -129,6 +129,11 @@ describe('reading a messages request', () => {
   });
 });
 
+const definition = (role: string) => ({
+  role,
+  content: [{ type: 'tool_addition', tool: { type: 'tool_definition', definition: { name: 'f' } } }],
+});
+
 describe('the capabilities that a messages request needs', () => {
   const image = { type: 'image', source: { type: 'url', url: 'https://example.com/a.png' } };
   const result = { type: 'tool_result', tool_use_id: 'a', content: [image] };
@@ -166,6 +171,8 @@ describe('the capabilities that a messages request needs', () => {
     ['a schema', { output_config: { format: schema } }, ['json_schema']],
     ['a schema in output_format', { output_format: schema }, ['json_schema']],
     ['an effort', { output_config: { effort: 'high' } }, []],
+    ['a tool that is defined between the turns', { messages: [definition('system')] }, ['tools']],
+    ['a block like one that is not of the system', { messages: [definition('user')] }, []],
     [
       'all of them',
       { stream: true, tools: [{}], ...user([image]), output_config: { format: schema } },
@@ -194,6 +201,7 @@ describe('the capabilities that a messages request needs', () => {
     const format = { type: 'json_schema', schema: {} };
     expect(requestOf({ output_config: { format } }).fields.json_schema).toBe('output_config.format');
     expect(requestOf({ output_format: format }).fields.json_schema).toBe('output_format');
+    expect(requestOf({ messages: [definition('system')] }).fields.tools).toBe('messages[0].content[0].tool');
   });
 });
 
