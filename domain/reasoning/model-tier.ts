@@ -86,13 +86,21 @@ const otherVendor = new RegExp(`(?:^|[/.])(?:${otherVendors.join('|')})\\.[a-z0-
 export const isOtherFamily = (upstreamModel: string): boolean =>
   otherVendor.test(upstreamModel.toLowerCase());
 
+/** Models newer than `firstLatest` that refuse messages of the role `system` between the others. */
+const withoutSystemTurns: readonly ModelName[] = [{ family: 'sonnet', major: 5, minor: 0 }];
+
 /**
- * Whether a model accepts messages of the role `system` between the others. Models up to `firstLatest` refuse them
- * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
+ * Whether a model accepts messages of the role `system` between the others. Models up to `firstLatest` refuse them, and
+ * so does Sonnet 5 (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, rule
+ * 17.363).
  */
 export function takesSystemTurns(upstreamModel: string): boolean {
   const model = nameIn(upstreamModel.toLowerCase());
-  return model !== undefined && isNewer(model, firstLatest);
+  return (
+    model !== undefined &&
+    isNewer(model, firstLatest) &&
+    !withoutSystemTurns.some((each) => each.family === model.family && isSameVersion(each, model))
+  );
 }
 
 /** The first models that take strict tools, of any family. */

@@ -132,9 +132,13 @@ describe('family tiers by upstream model id', () => {
 describe('messages of the role `system` inside a conversation', () => {
   it.each([
     ['claude-opus-4-8', true],
-    ['anthropic/claude-sonnet-5@20260601', true],
+    ['anthropic/claude-opus-5@20260724', true],
+    ['claude-sonnet-5-5', true],
     ['claude-haiku-5-5', true],
     ['claude-opus-4-7', false],
+    ['claude-sonnet-5', false],
+    ['anthropic/claude-sonnet-5@20260601', false],
+    ['us.anthropic.claude-sonnet-5-20260601-v1:0', false],
     ['claude-opus-4-5-20251101', false],
     ['claude-mythos-preview', false],
     ['an-opaque-profile', false],
