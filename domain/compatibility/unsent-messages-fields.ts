@@ -89,7 +89,12 @@ export const unsentMessagesFields: readonly UnsentFields[] = [
   },
   {
     family: 'messages',
-    fields: ['tools[].defer_loading', 'tools[].eager_input_streaming', 'tools[].allowed_callers'],
+    fields: [
+      'tools[].defer_loading',
+      'messages[] (system, that adds a deferred tool)',
+      'tools[].eager_input_streaming',
+      'tools[].allowed_callers',
+    ],
     in: chatOfMessages,
     because:
       'The model sees every tool from the start, and the hosted tools that could call one are refused.',

@@ -9,14 +9,18 @@ import {
   objectsOf,
 } from '../shared/json.ts';
 import { requestedEffort } from './effort.ts';
+import { withChangedTools } from './tool-changes.ts';
 
 /**
- * The same conversation for a model that accepts only text in system messages: the effort that the last of them puts in
- * force becomes the body's own, and text that is no longer shown is removed. No message moves, so that paths stay those
- * of the caller.
+ * The same conversation for a model that accepts only text in system messages: their changes of tools are made in
+ * `tools`, the effort that the last of them puts in force becomes the body's own, and text that is no longer shown is
+ * removed. No message moves, so that paths stay those of the caller.
  * https://platform.claude.com/docs/en/build-with-claude/effort-per-message
  */
-export function withPlainSystemTurns(body: JsonObject): JsonObject {
+export const withPlainSystemTurns = (body: JsonObject): JsonObject =>
+  withEffortInFront(withChangedTools(body));
+
+function withEffortInFront(body: JsonObject): JsonObject {
   const { messages } = body;
   if (!isArray(messages) || !messages.some(hasMembers)) return body;
   const lastUser = messages.findLastIndex((message) => isObject(message) && message['role'] === 'user');

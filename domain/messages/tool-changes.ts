@@ -1,5 +1,7 @@
 import {
+  isAbsent,
   isArray,
+  isObject,
   isString,
   type Json,
   type JsonObject,
@@ -54,7 +56,7 @@ export const placeOfDefinition = (messages: Json | undefined): Place =>
 export function withToolsByReference(body: JsonObject): JsonObject {
   const { tools, messages } = body;
   if (!isArray(tools) || !isArray(messages) || objectsOf(tools).every(isDeferred)) return body;
-  const defined = definedBetween(messages);
+  const defined = systemBlocksOf(messages).flatMap((block) => definedTool(block) ?? []);
   if (defined.length === 0) return body;
   const written = new Map(objectsOf(tools).map((tool) => [tool['name'], wordsOf(tool)]));
   const added: JsonObject[] = [];
@@ -63,32 +65,88 @@ export function withToolsByReference(body: JsonObject): JsonObject {
     written.set(name, wordsOf(tool));
     added.push({ ...without(tool, 'cache_control'), defer_loading: true });
   }
-  const referring = (block: JsonObject): JsonObject => {
+  const referring = (block: JsonObject): readonly JsonObject[] => {
     const own = definedTool(block);
     return own === undefined || written.get(own.name) !== wordsOf(own.tool)
-      ? block
-      : { ...block, tool: { type: 'tool_reference', name: own.name } };
+      ? [block]
+      : [{ ...block, tool: { type: 'tool_reference', name: own.name } }];
   };
   return { ...body, tools: [...tools, ...added], messages: withSystemBlocks(messages, referring) };
 }
+
+/**
+ * The same conversation for an upstream that knows no changes: `tools` are those that the changes leave, with those
+ * that they define. What is not a function of the caller's, or is referred to in another way, stays where it is, so
+ * that it is refused there.
+ */
+export function withChangedTools(body: JsonObject): JsonObject {
+  const { tools, messages } = body;
+  if (!isArray(messages)) return body;
+  const changes = systemBlocksOf(messages).flatMap((block) => changeOf(block) ?? []);
+  if (changes.length === 0) return body;
+  const changed = new Map<Json | undefined, Change>();
+  for (const change of changes) {
+    const tool = change.tool ?? changed.get(change.name)?.tool;
+    changed.set(change.name, { ...change, tool });
+  }
+  const front = isArray(tools) ? tools : [];
+  const left = front.flatMap((tool): readonly Json[] =>
+    isObject(tool) ? leftOf(tool, changed.get(tool['name'])) : [tool],
+  );
+  const declared = new Set(objectsOf(front).map(({ name }) => name));
+  const added = [...changed.values()].flatMap(({ name, isOffered, tool }) =>
+    isOffered && tool !== undefined && !declared.has(name) ? [tool] : [],
+  );
+  const kept = withSystemBlocks(messages, (block) => (changeOf(block) === undefined ? [block] : []));
+  const offered = [...left, ...added];
+  return { ...body, ...(front === tools || offered.length > 0 ? { tools: offered } : {}), messages: kept };
+}
+
+/** What a block does with a tool, by its name. */
+interface Change {
+  readonly name: string;
+  readonly isOffered: boolean;
+  /** Its definition, if it has a new one. */
+  readonly tool?: JsonObject | undefined;
+}
+
+/** A tool that is added is no longer deferred: the block that would add it is not sent. */
+function leftOf(tool: JsonObject, change: Change | undefined): readonly JsonObject[] {
+  if (change === undefined) return [tool];
+  return change.isOffered ? [without(change.tool ?? tool, 'defer_loading')] : [];
+}
+
+function changeOf(block: JsonObject): Change | undefined {
+  const { type, tool } = block;
+  const defined = definedTool(block);
+  if (defined !== undefined) return isFunction(defined.tool) ? { ...defined, isOffered: true } : undefined;
+  const { type: how, name } = membersOf(tool);
+  if (how !== 'tool_reference' || !isString(name)) return undefined;
+  if (type === 'tool_removal') return { name, isOffered: false };
+  return type === 'tool_addition' ? { name, isOffered: true } : undefined;
+}
+
+/** The other types are tools that the messages API's own servers or models provide. */
+const isFunction = ({ type }: JsonObject): boolean => isAbsent(type) || type === 'custom';
 
 const isDeferred = ({ defer_loading: deferred }: JsonObject): boolean => deferred === true;
 
 /** A tool without when it is loaded and what is cached, as one text. */
 const wordsOf = (tool: JsonObject): string => JSON.stringify(without(tool, 'defer_loading', 'cache_control'));
 
-/** The tools that system messages define, in order. */
-const definedBetween = (messages: Json | undefined): readonly NamedTool[] =>
-  objectsOf(messages).flatMap(({ role, content }) =>
-    role === 'system' ? objectsOf(content).flatMap((block) => definedTool(block) ?? []) : [],
-  );
+const systemBlocksOf = (messages: readonly Json[]): readonly JsonObject[] =>
+  objectsOf(messages).flatMap(({ role, content }) => (role === 'system' ? objectsOf(content) : []));
 
+/** The messages with other blocks in those of the system. */
 const withSystemBlocks = (
   messages: readonly Json[],
-  change: (block: JsonObject) => JsonObject,
+  change: (block: JsonObject) => readonly Json[],
 ): readonly Json[] =>
   mapObjects(messages, (message) =>
     message['role'] === 'system' && isArray(message['content'])
-      ? { ...message, content: mapObjects(message['content'], change) }
+      ? {
+          ...message,
+          content: message['content'].flatMap((block) => (isObject(block) ? change(block) : [block])),
+        }
       : message,
   );

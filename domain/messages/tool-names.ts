@@ -1,4 +1,5 @@
 import { isString, type JsonObject, objectsOf } from '../shared/json.ts';
+import { withChangedTools } from './tool-changes.ts';
 
 /** Chat APIs refuse longer names of tools. The messages API takes twice as many characters. */
 const maxChatNameChars = 64;
@@ -18,9 +19,9 @@ function hashOf(text: string): string {
 }
 
 /** The caller's names of tools that have another one upstream, by that name. */
-export const shortenedNames = ({ tools }: JsonObject): ReadonlyMap<string, string> =>
+export const shortenedNames = (body: JsonObject): ReadonlyMap<string, string> =>
   new Map(
-    objectsOf(tools).flatMap(({ name }) =>
+    objectsOf(withChangedTools(body)['tools']).flatMap(({ name }) =>
       isString(name) && chatToolName(name) !== name ? [[chatToolName(name), name]] : [],
     ),
   );

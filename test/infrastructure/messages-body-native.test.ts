@@ -267,11 +267,25 @@ describe('messages of the role `system`', () => {
     const effort = { role: 'system', output_config: { effort: 'low' } };
     const said = sent({ ...minimal, messages: [user, effort] }, invokeRules);
     expect(said).toMatchObject({ output_config: { effort: 'low' }, messages: [user] });
-    const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } };
+    const removal = { type: 'tool_removal', tool: { type: 'mcp_toolset_reference', server_name: 's' } };
     const tools = { role: 'system', content: [{ type: 'text', text: 'T' }, removal] };
     expect(() => sent({ ...minimal, messages: [user, tools] }, invokeRules)).toThrow(
       '`messages[1].content[1].type` is not available',
     );
+  });
+
+  it('that the model does not support change the tools of the body', () => {
+    const tool = (name: string, more = {}) => ({ name, input_schema: {}, ...more });
+    const refers = (type: string, name: string) => ({ type, tool: { type: 'tool_reference', name } });
+    const defined = { type: 'tool_definition', definition: tool('c') };
+    const changes = [
+      refers('tool_removal', 'a'),
+      refers('tool_addition', 'b'),
+      { type: 'tool_addition', tool: defined },
+    ];
+    const tools = [tool('a'), tool('b', { defer_loading: true })];
+    const body = { ...minimal, tools, messages: [user, { role: 'system', content: changes }] };
+    expect(sent(body, invokeRules)).toMatchObject({ tools: [tool('b'), tool('c')], messages: [user] });
   });
 
   it('before the first turn move to the front if the model supports system text only there, and later ones stay', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { withToolsByReference } from '../../../domain/messages/tool-changes.ts';
+import { withChangedTools, withToolsByReference } from '../../../domain/messages/tool-changes.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 
 const user: JsonObject = { role: 'user', content: 'Hi' };
@@ -70,5 +70,54 @@ describe('tools that are defined between the turns, for an upstream that knows r
     ],
   ])('stay as they are if they %s', (_, body) => {
     expect(withToolsByReference(body)).toEqual(body);
+  });
+});
+
+describe('changes of tools, for an upstream that knows none', () => {
+  const front = [tool('a'), tool('b', { defer_loading: true })];
+
+  it.each<[string, readonly JsonObject[], readonly JsonObject[]]>([
+    ['withdraw a tool', [removes('a')], [tool('b', { defer_loading: true })]],
+    ['offer one that was deferred', [adds('b')], [tool('a'), tool('b')]],
+    ['offer one that was withdrawn', [removes('a'), adds('a')], front],
+    ['define a further one', [defines(tool('c'))], [...front, tool('c')]],
+    ['define one, and withdraw it', [defines(tool('c')), removes('c')], front],
+    [
+      'define one, withdraw it, and offer it again',
+      [defines(tool('c')), removes('c'), adds('c')],
+      [...front, tool('c')],
+    ],
+    [
+      'define one anew',
+      [defines(tool('a', { strict: true }))],
+      [tool('a', { strict: true }), front[1] ?? {}],
+    ],
+    ['name one that does not exist', [adds('x'), removes('y')], front],
+  ])('%s', (_, changes, left) => {
+    const spread = changes.flatMap((change) => [user, says(change, text)]);
+    expect(withChangedTools({ tools: front, messages: spread })).toEqual({
+      tools: left,
+      messages: changes.flatMap(() => [user, says(text)]),
+    });
+  });
+
+  it('need no `tools`', () => {
+    const messages = [user, says(defines(tool('c')))];
+    expect(withChangedTools({ messages })).toEqual({ tools: [tool('c')], messages: [user, says()] });
+    expect(withChangedTools({ messages: [says(removes('c'))] })).toEqual({ messages: [says()] });
+  });
+
+  it.each<[string, JsonObject]>([
+    ['a hosted tool', defines({ type: 'web_search_20250305', name: 'web_search' })],
+    ['a tool that is still withheld', defines(tool('c', { defer_loading: true }))],
+    ['a tool of an MCP server', { type: 'tool_removal', tool: { type: 'mcp_tool_reference', name: 'a' } }],
+  ])('stay where they are if they are of %s', (_, block) => {
+    const body = { tools: front, messages: [user, says(block)] };
+    expect(withChangedTools(body)).toEqual(body);
+  });
+
+  it('stay where they are outside of system messages', () => {
+    const body = { tools: front, messages: [{ role: 'user', content: [removes('a')] }] };
+    expect(withChangedTools(body)).toEqual(body);
   });
 });

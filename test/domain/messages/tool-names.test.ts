@@ -32,6 +32,14 @@ describe('a name of a tool', () => {
 describe('a name of a tool that is too long for chat', () => {
   const tools = [{ name, input_schema: { type: 'object' } }];
 
+  it('is known again if the tool is defined between the turns', () => {
+    const definition = { type: 'tool_definition', definition: tools[0] };
+    const change = { role: 'system', content: [{ type: 'tool_addition', tool: definition }] };
+    const body = { messages: [{ role: 'user', content: 'Hi' }, change] };
+    expect(chatOf(body)).toMatchObject({ tools: [{ function: { name: short } }] });
+    expect(shortenedNames(body)).toEqual(new Map([[short, name]]));
+  });
+
   it('is shortened in the tools, the choice, earlier calls and references', () => {
     const call = { type: 'tool_use', id: 'a', name, input: {} };
     const reference = { type: 'tool_reference', tool_name: name };

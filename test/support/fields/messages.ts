@@ -192,9 +192,27 @@ const messages: readonly Scene[] = [
       'messages[0].content[1] (container_upload)': { type: 'container_upload', file_id: mark('upload') },
       'messages[1] (system)': { role: 'system', content: mark('late-system') },
       'messages[1] (system, of an effort alone)': { role: 'system', output_config: { effort: 'low' } },
-      'messages[1] (system, of tools)': {
+    },
+  },
+  {
+    given: { messages: [user], tools: [tool, { ...tool, name: 'g', defer_loading: true }] },
+    fields: {
+      'messages[1] (system, that adds a deferred tool)': {
         role: 'system',
-        content: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: mark('removed') } }],
+        content: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'g' } }],
+      },
+      'messages[1] (system, that withdraws a tool)': {
+        role: 'system',
+        content: [{ type: 'tool_removal', tool: { type: 'tool_reference', name: 'g' } }],
+      },
+      'messages[1] (system, that defines a tool)': {
+        role: 'system',
+        content: [
+          {
+            type: 'tool_addition',
+            tool: { type: 'tool_definition', definition: { ...tool, name: mark('defined') } },
+          },
+        ],
       },
     },
   },
