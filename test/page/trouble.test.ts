@@ -1,9 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { pageScene } from './page-scene.ts';
+import type { Page } from 'playwright-core';
+import { axeViolations, pageScene } from './page-scene.ts';
 import { whileFailing } from './report-pages.ts';
 
 const scene = pageScene();
 const root = '/api/v1/admin';
+const pageLink = (page: Page, name: string) =>
+  page.getByRole('navigation', { name: 'Pages', exact: true }).getByRole('link', { name, exact: true });
 
 async function makeKey(name: string): Promise<{ readonly api_key_id: string }> {
   const made = await scene.admin('POST', `${root}/api-keys`, {
@@ -73,6 +76,17 @@ describe('without a network', () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
+  it('a page that was not loaded before is reported beside the navigation, and loads on `Try again`', async () => {
+    const page = await scene.open('/keys');
+    await page.context().setOffline(true);
+    await pageLink(page, 'Harnesses').click();
+    await page.getByRole('alert').getByText('so this page was not loaded').waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Harnesses' }).waitFor();
+    expect(scene.complaints.splice(0).join('\n')).toContain('so this page was not loaded');
+  });
+
   it('a change fails at once, and is not made later', async () => {
     const { api_key_id: id } = await makeKey('kept');
     const page = await scene.open(`/keys?open=${id}`);
@@ -108,6 +122,35 @@ describe('without a network', () => {
     await page.unroute(calls);
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('row', { name: 'lost' }).waitFor();
+  });
+});
+
+describe('after an update of the gateway, in a tab that was open before', () => {
+  it('a page whose code stays missing is reported beside the navigation, and others open', async () => {
+    const page = await scene.open('/keys');
+    const code = '**/admin/assets/people-*';
+    await page.route(code, (route) => route.fulfill({ status: 404 }));
+    await pageLink(page, 'People').click();
+    await page.getByRole('alert').getByText('The gateway may have been updated').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.unroute(code);
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'People' }).waitFor();
+    await pageLink(page, 'Teams').click();
+    await page.getByRole('heading', { name: 'Teams' }).waitFor();
+    expect(scene.complaints.splice(0).join('\n')).toContain('people-');
+  });
+
+  it('a chart whose code is missing leaves its table and the rest of the page', async () => {
+    await scene.chat();
+    const page = await scene.open('/keys');
+    const code = '**/admin/assets/stacked-chart-*';
+    await page.route(code, (route) => route.fulfill({ status: 404 }));
+    await scene.open('/spend');
+    await page.getByText('The chart could not be loaded').waitFor();
+    await page.getByText('Show as a table').click();
+    await page.getByRole('table', { name: 'Spend per day by owner, as a table' }).waitFor();
+    await page.unroute(code);
   });
 });
 

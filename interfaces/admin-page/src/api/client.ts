@@ -19,7 +19,9 @@ export type QueryOf<P extends keyof paths> = paths[P] extends { get: { parameter
 /** The gateway's own API, typed by its description. The session cookie is sent with each call. */
 export const api = createClient<paths>({ baseUrl: '/' });
 
-const unreachable = (message: string): ApiError => new ApiError({ status: 0, code: 'unreachable', message });
+/** No answer came from the gateway. */
+export const unreachable = (message: string): ApiError =>
+  new ApiError({ status: 0, code: 'unreachable', message });
 
 /** The requester no longer wants the answer. */
 const isAborted = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError';

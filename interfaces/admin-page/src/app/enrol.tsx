@@ -5,8 +5,15 @@ import { Copyable } from '../ui/values.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
 
+const NoQrCode = () => <p className="muted">The QR code could not be loaded: enter the secret instead.</p>;
+
 /** Loaded only for an enrolment. */
-const QrCode = lazy(async () => ({ default: (await import('./qr-code.tsx')).QrCode }));
+const QrCode = lazy(() =>
+  import('./qr-code.tsx').then(
+    (module) => ({ default: module.QrCode }),
+    () => ({ default: NoQrCode }),
+  ),
+);
 
 /** A second factor in three steps: the password, the app, the recovery codes. */
 export function EnrolSecondFactor({

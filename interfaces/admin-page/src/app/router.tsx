@@ -1,6 +1,8 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Empty, Failed } from '../ui/states.tsx';
+import { Empty } from '../ui/states.tsx';
 import type { Filters } from './address.ts';
+import { FailedPage } from './failed-page.tsx';
+import { loaded } from './load-page.ts';
 import { pages } from './pages.ts';
 import { Shell } from './shell.tsx';
 
@@ -13,13 +15,14 @@ const root = createRootRoute({
       <p>The navigation lists all pages.</p>
     </Empty>
   ),
-  errorComponent: ({ error }) => (
-    <Failed error={error instanceof Error ? error : new Error('The page failed.')} />
-  ),
 });
 
 const routes = pages.map(({ path, load }) =>
-  createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load, 'Page') }),
+  createRoute({
+    getParentRoute: () => root,
+    path,
+    component: lazyRouteComponent(() => loaded(load), 'Page'),
+  }),
 );
 
 /** Values in the address stay text: `page=2` is readable, and a filter made of digits does not become a number. */
@@ -27,6 +30,7 @@ export const router = createRouter({
   routeTree: root.addChildren(routes),
   basepath: '/admin',
   defaultPreload: 'intent',
+  defaultErrorComponent: FailedPage,
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const text = new URLSearchParams(

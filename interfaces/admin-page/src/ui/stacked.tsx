@@ -3,7 +3,19 @@ import { Icon } from './icons.tsx';
 import { colourOf, type Point, type Series } from './series.ts';
 import { type Column, Table } from './table.tsx';
 
-const StackedChart = lazy(async () => ({ default: (await import('./stacked-chart.tsx')).StackedChart }));
+/** Its place, if its code cannot be loaded: everything else of the page can be read all the same. */
+const NoChart = () => (
+  <p className="muted" role="status">
+    The chart could not be loaded: load the page again. The table below has the same data.
+  </p>
+);
+
+const StackedChart = lazy(() =>
+  import('./stacked-chart.tsx').then(
+    (module) => ({ default: module.StackedChart }),
+    () => ({ default: NoChart }),
+  ),
+);
 
 const together: Column<Point> = {
   key: 'total',
