@@ -199,19 +199,36 @@ describe('at the identity provider', () => {
 
   it('a refused login returns to the login page, which shows its own message and no text from the address', async () => {
     provider.signsIn = undefined;
-    await someone('/teams', async (page) => {
+    await someone('/teams?name=plat', async (page) => {
       await page.getByRole('link', { name: 'Log in with Example staff' }).click();
       await page.getByRole('alert').getByText('Your organisation did not sign you in').waitFor();
-      expect(pathOf(page)).toBe('/admin?sign_in_error=invalid_credentials');
       expect(await axeViolations(page)).toEqual([]);
-      signsIn(account.email);
-      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
-      expect(pathOf(page)).toBe('/admin');
     });
     await someone('?sign_in_error=%3Cb%3ECall%20me%3C/b%3E', async (page) => {
       await page.getByRole('alert').getByText('Login through your organisation failed.').waitFor();
       expect(await page.locator('body').innerText()).not.toContain('Call me');
+    });
+  });
+
+  it('a refused login keeps the requested page for the next one, and its message ends with that', async () => {
+    await someone('/teams?name=plat', async (page) => {
+      for (const login of ['provider', 'password']) {
+        provider.signsIn = undefined;
+        await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+        await page.getByRole('alert').getByText('Your organisation did not sign you in').waitFor();
+        await page.reload();
+        signsIn(account.email);
+        if (login === 'password') await logIn(page);
+        else await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+        await page.getByRole('heading', { name: 'Teams' }).waitFor();
+        expect(pathOf(page)).toBe('/admin/teams?name=plat');
+        await page.getByRole('row', { name: 'Platform' }).waitFor();
+        await page.context().clearCookies();
+        await returnToTab(page, 'asks for the session');
+        await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+        expect(await page.getByRole('alert').count()).toBe(0);
+        await page.reload();
+      }
     });
   });
 

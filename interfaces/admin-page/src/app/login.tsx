@@ -3,15 +3,8 @@ import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, api, read } from '../api/client.ts';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
-import { refusalName, RefusedSignIn } from './refused-sign-in.tsx';
+import { here, keepRequestedPage, RefusedSignIn } from './refused-sign-in.tsx';
 import { useSignInMethods } from './sign-in-methods.ts';
-
-/** Where the identity provider sends the browser back to: the requested page. */
-function here(): string {
-  const search = new URLSearchParams(window.location.search);
-  search.delete(refusalName);
-  return `${window.location.pathname}${search.size === 0 ? '' : `?${search}`}`;
-}
 
 /** Login by password, with the second factor if one is enrolled, or through the identity provider. */
 export function Login({
@@ -123,7 +116,11 @@ function ProviderLink({
   const href = `${startUrl}?return_to=${encodeURIComponent(keepsPage ? '/admin/account' : here())}`;
   return (
     <>
-      <a className="button" href={href} {...(keepsPage ? { target: '_blank', rel: 'noreferrer' } : {})}>
+      <a
+        className="button"
+        href={href}
+        {...(keepsPage ? { target: '_blank', rel: 'noreferrer' } : { onClick: keepRequestedPage })}
+      >
         Log in with {name}
         {keepsPage ? ' (new tab)' : ''}
       </a>

@@ -4,6 +4,7 @@ import type { Filters } from './address.ts';
 import { FailedPage } from './failed-page.tsx';
 import { loaded } from './load-page.ts';
 import { pages } from './pages.ts';
+import { restoreRequestedPage } from './refused-sign-in.tsx';
 import { Shell } from './shell.tsx';
 
 const root = createRootRoute({
@@ -24,6 +25,9 @@ const routes = pages.map(({ path, load }) =>
     component: lazyRouteComponent(() => loaded(load), 'Page'),
   }),
 );
+
+// The router reads the address as it is created.
+restoreRequestedPage();
 
 /** Values in the address stay text: `page=2` is readable, and a filter made of digits does not become a number. */
 export const router = createRouter({

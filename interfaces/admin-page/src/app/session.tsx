@@ -7,6 +7,7 @@ import { ErrorLine, Failed, Waiting } from '../ui/states.tsx';
 import { EnrolSecondFactor } from './enrol.tsx';
 import { Login } from './login.tsx';
 import { useLogout } from './logout.ts';
+import { forgetRefusal } from './refused-sign-in.tsx';
 
 /** The admin who is logged in. */
 export interface Session {
@@ -53,8 +54,9 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     setEnrolled(false);
     void client.invalidateQueries();
   };
-  // A lost session that is found again: the person has logged in in another tab.
   useEffect(() => {
+    if (session.data !== undefined) forgetRefusal();
+    // A lost session that is found again: the person has logged in in another tab.
     if (isLost) again();
   }, [session.dataUpdatedAt]);
   const enrolment = <EnrolSecondFactor onEnrolled={() => setEnrolled(true)} onDone={again} />;
