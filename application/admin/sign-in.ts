@@ -86,12 +86,14 @@ export const beginSignIn =
   ({ provider, signIns, tokens, keysOf }: SignInPorts) =>
   async (asked: {
     readonly returnTo: string | undefined;
+    /** True to choose an account, although the provider may know one. */
+    readonly asksAccount: boolean;
     readonly address: string;
   }): Promise<Either<SignInRefusal, BegunSignIn>> => {
     const there = provider();
     if (there === undefined) return refusal(notConfigured, 'no identity provider is configured');
     const [browserToken, state] = [tokens.create(), tokens.create()];
-    const location = await there.identity.authorizationUrl(keysOf(browserToken, state));
+    const location = await there.identity.authorizationUrl(keysOf(browserToken, state), asked.asksAccount);
     if (E.isLeft(location)) return refusal(errorOf(location.left), location.left.reason);
     const begun = await signIns.begin({
       stateSha256: tokens.digest(state),

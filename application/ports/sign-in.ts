@@ -21,8 +21,11 @@ export interface ProviderFault {
 
 /** The identity provider of `admin_auth.oidc`. */
 export interface IdentityProvider {
-  /** The URL to which a browser is sent to sign in. */
-  readonly authorizationUrl: (keys: SignInKeys) => Promise<Either<ProviderFault, string>>;
+  /** The URL to which a browser is sent to sign in; with `asksAccount`, the provider asks the person as whom. */
+  readonly authorizationUrl: (
+    keys: SignInKeys,
+    asksAccount: boolean,
+  ) => Promise<Either<ProviderFault, string>>;
   /** The provider's claims about the person who came back with this query, validated with the provider's keys. */
   readonly claims: (query: URLSearchParams, keys: SignInKeys) => Promise<Either<ProviderFault, JsonObject>>;
   /** The URL at which the provider's own session ends; `undefined` when it has none, or cannot be reached. */

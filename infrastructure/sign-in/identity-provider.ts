@@ -18,7 +18,7 @@ export function identityProvider(oidc: OidcConfig, redirectUri: string): Identit
     return loaded;
   };
   return {
-    authorizationUrl: async (keys) => (await provider()).authorizationUrl(keys),
+    authorizationUrl: async (keys, asksAccount) => (await provider()).authorizationUrl(keys, asksAccount),
     claims: async (query, keys) => (await provider()).claims(query, keys),
     endSessionUrl: async () => (await provider()).endSessionUrl(),
   };

@@ -24,7 +24,7 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
     return answer;
   };
   return {
-    authorizationUrl: (keys) =>
+    authorizationUrl: (keys, asksAccount) =>
       asking(async (configuration) => {
         const url = client.buildAuthorizationUrl(configuration, {
           redirect_uri: redirectUri,
@@ -33,6 +33,7 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
           nonce: keys.nonce,
           code_challenge: await client.calculatePKCECodeChallenge(keys.codeVerifier),
           code_challenge_method: 'S256',
+          ...(asksAccount ? { prompt: accountPrompt(configuration.serverMetadata()) } : {}),
         });
         return url.href;
       }),
@@ -50,6 +51,13 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
     },
   };
 }
+
+/**
+ * What makes the provider ask for the account (rule 51.422). One that lists its prompts without a choice of account
+ * ignores or rejects that choice, as Keycloak does; a new login is the way to another account there.
+ */
+const accountPrompt = ({ prompt_values_supported: listed }: client.ServerMetadata): string =>
+  Array.isArray(listed) && !listed.includes('select_account') ? 'login' : 'select_account';
 
 /** The library throws expected failures of the provider; here they become values. */
 async function caught<A>(work: () => Promise<A>): Promise<Either<ProviderFault, A>> {

@@ -251,6 +251,22 @@ describe('an identity provider', () => {
     expect((await newBrowser().signIn()).status).toBe(302);
   });
 
+  it.each([
+    [undefined, 'select_account'],
+    [5, 'select_account'],
+    [['none', 'login', 'select_account'], 'select_account'],
+    [['none', 'login', 'consent'], 'login'],
+  ])('with prompt_values_supported %j is asked for another account by %s', async (listed, prompt) => {
+    await anew();
+    provider.insteadOf = published({ prompt_values_supported: listed });
+    const begun = async (query: string) => {
+      const { location } = await newBrowser().go(`/api/v1/auth/oidc/start${query}`);
+      return new URL(location ?? '').searchParams.get('prompt');
+    };
+    expect([await begun(''), await begun('?prompt=select_account')]).toEqual([null, prompt]);
+    provider.insteadOf = () => false;
+  });
+
   it.each([null, 5, {}])(
     'with token_endpoint_auth_methods_supported %j gets the client secret, and the sign-in succeeds',
     async (methods) => {

@@ -232,6 +232,22 @@ describe('at the identity provider', () => {
     });
   });
 
+  it('a person whom it knows as somebody without access can use another account there', async () => {
+    provider.accounts.set('outsider', { email: 'outsider@example.com', email_verified: false });
+    provider.signsIn = 'outsider';
+    await someone('/teams', async (page) => {
+      const refused = page.getByRole('alert').getByText('Your organisation did not sign you in');
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await refused.waitFor();
+      signsIn(account.email);
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.waitForLoadState();
+      await refused.waitFor();
+      await page.getByRole('link', { name: 'Use another account of Example staff' }).click();
+      await page.getByRole('heading', { name: 'Teams' }).waitFor();
+    });
+  });
+
   it('a user who is not a platform admin gets no data, and can log out and in as an admin', async () => {
     signsIn('visitor@example.com');
     await someone('/people', async (page) => {

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Provider } from 'oidc-provider';
+import { interactionPolicy, Provider } from 'oidc-provider';
 import { oidcClient } from './oidc-client.ts';
 
 /** The provider's claims about a person. */
@@ -32,6 +32,10 @@ export interface TestProvider {
 
 const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const key = { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256', kid: 'test' };
+
+/** It can be asked for an account, and then it does not go by its own session. */
+const policy = interactionPolicy.base();
+policy.add(new interactionPolicy.Prompt({ name: 'select_account', requestable: true }), 0);
 
 export async function startProvider(
   redirectUri: string,
@@ -71,7 +75,7 @@ export async function startProvider(
     conformIdTokenClaims: !claimsInIdToken,
     features: { devInteractions: { enabled: false } },
     pkce: { required: () => true },
-    interactions: { url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
+    interactions: { policy, url: (_ctx, interaction) => `/interaction/${interaction.uid}` },
     findAccount: (_ctx, id) => ({
       accountId: id,
       claims: async (use) => {
@@ -119,7 +123,7 @@ export async function startProvider(
     const result =
       test.signsIn === undefined
         ? { error: 'access_denied', error_description: 'said no' }
-        : { login: { accountId: test.signsIn } };
+        : { login: { accountId: test.signsIn }, select_account: {} };
     void provider.interactionFinished(req, res, result);
   });
   return test;

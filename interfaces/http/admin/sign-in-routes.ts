@@ -4,7 +4,7 @@ import type { BegunSignIn, FinishedSignIn, SignInRefusal } from '../../../applic
 import type { ErrorCode, GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
 import { flagValue, objectOf, orNull, textValue } from '../answers.ts';
-import { optionalInput, textInput } from './inputs.ts';
+import { choiceInput, optionalInput, textInput } from './inputs.ts';
 import { readQuery } from './query.ts';
 import { Redirect, redirectValue } from './redirect.ts';
 import { clearSignInCookie, setSessionCookie, setSignInCookie, signInToken } from './session-cookie.ts';
@@ -21,6 +21,7 @@ export interface SignInRoutesPorts extends AdminEndpointPorts {
   readonly methods: () => SignInMethods;
   readonly beginSignIn: (asked: {
     readonly returnTo: string | undefined;
+    readonly asksAccount: boolean;
     readonly address: string;
   }) => Promise<Either<SignInRefusal, BegunSignIn>>;
   readonly finishSignIn: (returned: {
@@ -38,7 +39,10 @@ export const callbackPath = '/api/v1/auth/oidc/callback';
 /** The login page, which has a message for each code. */
 const refusalPage = (code: ErrorCode): string => `/admin?sign_in_error=${code}`;
 
-const startQuery = { return_to: optionalInput(textInput(4096)) };
+const startQuery = {
+  return_to: optionalInput(textInput(4096)),
+  prompt: optionalInput(choiceInput(['select_account'])),
+};
 
 /** Sign-in through an identity provider, and the list of sign-in methods; open to anybody. */
 export const signInRoutes = (ports: SignInRoutesPorts): readonly OpenRoute[] => [
@@ -87,7 +91,8 @@ const start =
     const asked = readQuery(call.query, startQuery);
     if (E.isLeft(asked)) return asked;
     const { address } = call.origin;
-    const begun = await ports.beginSignIn({ returnTo: asked.right.return_to, address });
+    const { return_to: returnTo, prompt } = asked.right;
+    const begun = await ports.beginSignIn({ returnTo, asksAccount: prompt !== undefined, address });
     if (E.isLeft(begun)) return refused(call, begun.left);
     const { location, state, browserToken } = begun.right;
     setSignInCookie(call.context.res, state, browserToken, isSecure(ports, call.context.req));

@@ -2538,6 +2538,7 @@ export interface operations {
         parameters: {
             query?: {
                 return_to?: string;
+                prompt?: "select_account";
             };
             header?: never;
             path?: never;
@@ -9358,4 +9359,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 fe76dca19d01168394459e87b0ea60550573a9e22a691d80b67329b72dabb606.
+// Of the description with SHA-256 06501b9270208cafc26256a10a33b7c40d1c8d35818355235eb8735a94282632.

@@ -89,7 +89,7 @@ export function Login({
 const isAskedForCode = (error: Error | null): boolean =>
   error instanceof ApiError && error.code === 'second_factor_required';
 
-/** A link to the identity provider, which leads back to the requested page. */
+/** Links to the identity provider, which lead back to the requested page. Its session may be another person's. */
 function ProviderLink({
   name,
   startUrl,
@@ -114,14 +114,15 @@ function ProviderLink({
     return () => window.removeEventListener('focus', onFocus);
   }, [keepsPage, onDone]);
   const href = `${startUrl}?return_to=${encodeURIComponent(keepsPage ? '/admin/account' : here())}`;
+  const way = keepsPage ? { target: '_blank', rel: 'noreferrer' } : { onClick: keepRequestedPage };
   return (
     <>
-      <a
-        className="button"
-        href={href}
-        {...(keepsPage ? { target: '_blank', rel: 'noreferrer' } : { onClick: keepRequestedPage })}
-      >
+      <a className="button" href={href} {...way}>
         Log in with {name}
+        {keepsPage ? ' (new tab)' : ''}
+      </a>
+      <a href={`${href}&prompt=select_account`} {...way}>
+        Use another account of {name}
         {keepsPage ? ' (new tab)' : ''}
       </a>
       {keepsPage ? <p className="muted">Come back to this tab after you have logged in there.</p> : null}
