@@ -338,6 +338,40 @@ describe('by keyboard alone, with a visible focus that returns when a dialog clo
     expect([...new Set(made)].toSorted()).toEqual([...calls].toSorted());
   });
 
+  it('keeps the focus on a button whose act is under way, and when it was refused', async () => {
+    const page = await scene.open('/teams');
+    const { opens, types, press } = keyboardPerson(page);
+    await opens('New team', 'New team');
+    await types('Id', 'platform');
+    await page.route('**/api/v1/admin/teams', async (route) => {
+      await page.getByRole('button', { name: 'One moment…' }).and(page.locator(':focus')).waitFor();
+      await route.continue();
+    });
+    await press('Create team');
+    await page.getByRole('alert').getByText('There is a team of this id.').first().waitFor();
+    const again = page.getByRole('button', { name: 'Create team' });
+    await again.and(page.locator(':focus')).waitFor({ timeout: 2_000 });
+    await page.unroute('**/api/v1/admin/teams');
+  });
+
+  it('keeps the focus on the role of a member, which the arrow keys change one by one', async () => {
+    const [kim] = await scene.query(`select user_id from users where email = 'kim@example.com'`);
+    await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'walked' });
+    await scene.admin('PUT', `/api/v1/admin/teams/walked/members/${String(kim?.['user_id'])}`, {
+      role: 'member',
+    });
+    const page = await scene.open('/teams?open=walked');
+    const role = page.getByLabel('Role of Kim');
+    await keyboardPerson(page).tabTo(role);
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    await page.getByText('Kim is owner of walked now.').waitFor();
+    await role.and(page.locator(':focus')).waitFor({ timeout: 2_000 });
+    expect(await role.inputValue()).toBe('owner');
+    const roles = await scene.query(`select role from team_memberships where team_id = 'walked'`);
+    expect(roles).toEqual([{ role: 'owner' }]);
+  });
+
   it('every call with which the page changes something is made', async () => {
     expect(actions.flatMap(({ calls }) => calls).toSorted()).toEqual(await callsOfPage());
   });

@@ -24,7 +24,7 @@ const readAnew = (error: Error): void => {
 const isWorthARetry = (failures: number, error: Error): boolean =>
   failures < 1 && error instanceof ApiError && (error.status === 0 || error.status === 503);
 
-// The second click of a double click must find the button disabled (rule 52.12): the library's timer may run after it.
+// The second click of a double click must find the act under way (rule 52.12): the library's timer may run after it.
 notifyManager.setScheduler(queueMicrotask);
 
 export const queryClient: QueryClient = new QueryClient({

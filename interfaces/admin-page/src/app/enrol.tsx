@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, lazy, Suspense, useState } from 'react';
 import { api, read } from '../api/client.ts';
+import { ActButton } from '../ui/act-button.tsx';
 import { Copyable } from '../ui/values.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
@@ -91,9 +92,9 @@ export function EnrolSecondFactor({
           <ErrorLine error={confirm.error} />
         </>
       )}
-      <button type="submit" className="button primary" disabled={begin.isPending || confirm.isPending}>
+      <ActButton type="submit" look="button primary" isPending={begin.isPending || confirm.isPending}>
         {begin.data === undefined ? 'Continue' : 'Turn the second factor on'}
-      </button>
+      </ActButton>
     </form>
   );
 }

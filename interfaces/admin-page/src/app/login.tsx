@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useEffect, useState } from 'react';
 import { ApiError, api, read } from '../api/client.ts';
+import { ActButton } from '../ui/act-button.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
 import { here, keepRequestedPage, RefusedSignIn } from './refused-sign-in.tsx';
@@ -67,9 +68,9 @@ export function Login({
             />
           ) : null}
           <ErrorLine error={isAskedForCode(login.error) ? null : login.error} />
-          <button type="submit" className="button primary" disabled={login.isPending}>
+          <ActButton type="submit" look="button primary" isPending={login.isPending}>
             {login.isPending ? 'Logging in…' : 'Log in'}
-          </button>
+          </ActButton>
         </form>
       )}
       {methods.data?.oidc == null ? null : (

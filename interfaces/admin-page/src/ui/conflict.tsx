@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'react';
+import { ActButton } from './act-button.tsx';
 import { Badge } from './values.tsx';
 
 /** One member of an object that two people changed. */
@@ -61,12 +62,12 @@ export function Conflict({
         </table>
       </div>
       <div className="actions">
-        <button type="button" className="button" onClick={takeTheirs} disabled={isPending}>
+        <ActButton isPending={isPending} onAct={takeTheirs}>
           Take theirs
-        </button>
-        <button type="button" className="button primary" onClick={applyMine} disabled={isPending}>
+        </ActButton>
+        <ActButton look="button primary" isPending={isPending} onAct={applyMine}>
           {isPending ? 'One moment…' : 'Apply mine on top'}
-        </button>
+        </ActButton>
       </div>
     </section>
   );

@@ -1,4 +1,5 @@
 import type { FormEvent, ReactNode } from 'react';
+import { ActButton } from './act-button.tsx';
 import { Dialog } from './dialog.tsx';
 import { ErrorLine } from './states.tsx';
 
@@ -19,9 +20,9 @@ export const FormActions = ({ act, tone = 'primary', isPending, isReady = true, 
     <button type="button" className="button" onClick={onClose}>
       Cancel
     </button>
-    <button type="submit" className={`button ${tone}`} disabled={isPending || !isReady}>
+    <ActButton type="submit" look={`button ${tone}`} isPending={isPending} isReady={isReady}>
       {isPending ? 'One moment…' : act}
-    </button>
+    </ActButton>
   </div>
 );
 

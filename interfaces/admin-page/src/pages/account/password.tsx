@@ -2,6 +2,7 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { useSession } from '../../app/session.tsx';
+import { ActButton } from '../../ui/act-button.tsx';
 import { faultOf, TextField } from '../../ui/fields.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
@@ -65,9 +66,9 @@ export function ChangePassword() {
         <p className="muted">Your other sessions will end. The second factor stays.</p>
         <ErrorLine error={change.error} />
         <div className="actions">
-          <button type="submit" className="button" disabled={change.isPending}>
+          <ActButton type="submit" isPending={change.isPending}>
             {change.isPending ? 'One moment…' : 'Change password'}
-          </button>
+          </ActButton>
         </div>
       </form>
     </section>

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { ActButton } from '../../ui/act-button.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { Badge, Dash, Money, NotAvailable, Time } from '../../ui/values.tsx';
 import { budgetsKey, callsOf, keyOf, type Owner } from './owners.ts';
@@ -73,14 +74,9 @@ export function History({ owner }: { readonly owner: Owner }) {
       />
       {history.hasNextPage ? (
         <div>
-          <button
-            type="button"
-            className="button"
-            disabled={history.isFetchingNextPage}
-            onClick={() => void history.fetchNextPage()}
-          >
+          <ActButton isPending={history.isFetchingNextPage} onAct={() => void history.fetchNextPage()}>
             Show older ones
-          </button>
+          </ActButton>
         </div>
       ) : null}
     </section>

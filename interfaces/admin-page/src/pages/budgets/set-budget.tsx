@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
+import { ActButton } from '../../ui/act-button.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
@@ -87,17 +88,15 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       <Meaning owner={owner} terms={terms} />
       <div className="stack">
         <div>
-          <button
-            type="button"
-            className="button"
-            disabled={dryRun.isPending}
-            onClick={() => {
+          <ActButton
+            isPending={dryRun.isPending}
+            onAct={() => {
               setTried(true);
               if (terms !== undefined) dryRun.mutate(terms);
             }}
           >
             {dryRun.isPending ? 'Counting…' : 'What would it have blocked?'}
-          </button>
+          </ActButton>
         </div>
         <ErrorLine error={dryRun.error} />
         {dryRun.data === undefined || dryRun.variables === undefined ? null : (

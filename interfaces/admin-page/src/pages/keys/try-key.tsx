@@ -1,6 +1,7 @@
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { streamChat } from '../../api/chat-stream.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 import { durationText } from '../../ui/values.tsx';
 
@@ -31,9 +32,9 @@ export function TryKey({ apiKey, model }: { readonly apiKey: string; readonly mo
         Sends one short chat request to {model} with this key. Its owner pays for it, a few tokens.
       </p>
       <div>
-        <button type="button" className="button" disabled={call.isPending} onClick={() => call.mutate()}>
+        <ActButton isPending={call.isPending} onAct={() => call.mutate()}>
           {call.isPending ? 'Waiting for the answer…' : 'Send one request'}
-        </button>
+        </ActButton>
       </div>
       <ErrorLine error={call.error} />
       {text === '' ? null : (

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { api, type ResponseData, read } from '../../api/client.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { Pair } from '../../ui/pair.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { faultOf, SelectField } from '../../ui/fields.tsx';
@@ -101,9 +102,9 @@ export function TryModel({
           <button type="button" className="button" onClick={onClose}>
             Close
           </button>
-          <button type="submit" className="button primary" disabled={test.isPending}>
+          <ActButton type="submit" look="button primary" isPending={test.isPending}>
             {test.isPending ? 'Waiting for the answer…' : 'Send one test request'}
-          </button>
+          </ActButton>
         </div>
         {test.data === undefined || test.isPending ? null : <Result of={test.data} />}
         <p className="muted">

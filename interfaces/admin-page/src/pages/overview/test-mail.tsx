@@ -1,20 +1,17 @@
 import { useMutation } from '@tanstack/react-query';
 import { api, read } from '../../api/client.ts';
+import { ActButton } from '../../ui/act-button.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
 
 /** Sends a mail to the admin who is logged in, and shows the mail server's answer. */
 export function TestMail() {
   const test = useMutation({ mutationFn: () => read(api.POST('/api/v1/admin/mail/test')) });
-  // Not `disabled`, because a disabled button loses the focus.
-  const send = (): void => {
-    if (!test.isPending) test.mutate();
-  };
   return (
     <div className="stack tight">
       <div>
-        <button type="button" className="button" aria-disabled={test.isPending} onClick={send}>
+        <ActButton isPending={test.isPending} onAct={() => test.mutate()}>
           {test.isPending ? 'Waiting for the mail server…' : 'Send a test mail to yourself'}
-        </button>
+        </ActButton>
       </div>
       <ErrorLine error={test.error} />
       <p role="status">

@@ -31,14 +31,16 @@ const putMember = (teamId: string, userId: string, role: Role) =>
 /** Announces a change of a membership, and reloads what shows it. */
 function useMemberships(teamId: string) {
   const client = useQueryClient();
-  return (text: string): void => {
-    void client.invalidateQueries({ queryKey: ['people'] });
-    void client.invalidateQueries({ queryKey: ['teams'] });
+  return async (text: string): Promise<void> => {
     notify(
       <>
         {text} <AuditLink of={teamId} />
       </>,
     );
+    await Promise.all([
+      client.invalidateQueries({ queryKey: ['people'] }),
+      client.invalidateQueries({ queryKey: ['teams'] }),
+    ]);
   };
 }
 
@@ -149,6 +151,8 @@ const MemberTable = ({
 function RoleSelect({ team, person }: { readonly team: Team; readonly person: Person }) {
   const say = useMemberships(team.team_id);
   const set = useMutation({
+    // One after the other: the arrow keys choose each role that they pass.
+    scope: { id: `role of ${person.user_id} in ${team.team_id}` },
     mutationFn: (role: Role) => putMember(team.team_id, person.user_id, role),
     onSuccess: ({ role }) => say(`${person.name} is ${role} of ${team.name} now.`),
   });
@@ -158,7 +162,6 @@ function RoleSelect({ team, person }: { readonly team: Team; readonly person: Pe
       <select
         aria-label={`Role of ${person.name}`}
         value={set.isPending ? set.variables : role}
-        disabled={set.isPending}
         onChange={({ target }) => {
           const chosen = roles.find((each) => each === target.value);
           if (chosen !== undefined) set.mutate(chosen);
@@ -184,7 +187,7 @@ function AddMember({ team, onClose }: { readonly team: Team; readonly onClose: (
   const add = useMutation({
     mutationFn: (person: OwnerChoice) => putMember(team.team_id, person.id, role),
     onSuccess: (_added, person) => {
-      say(`${person.title} is ${role} of ${team.name} now.`);
+      void say(`${person.title} is ${role} of ${team.name} now.`);
       onClose();
     },
   });
@@ -239,7 +242,7 @@ function RemoveMember({
         }),
       ),
     onSuccess: () => {
-      say(`${person.name} is no longer a member of ${team.name}.`);
+      void say(`${person.name} is no longer a member of ${team.name}.`);
       onClose();
     },
   });
