@@ -105,6 +105,22 @@ describe('the frame of every page', () => {
     expect(await drawer.count()).toBe(1);
   });
 
+  it('adds the notice of a change to a region that is there already, so that screen readers announce it', async () => {
+    await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'announced' });
+    const page = await scene.open('/teams?open=announced');
+    await page.evaluate(`new MutationObserver((changes) => {
+      const added = changes.flatMap(({ addedNodes }) => [...addedNodes]).filter((node) => node instanceof Element);
+      for (const node of added) if (node.matches('.notices, .notice') && node.isConnected)
+        window.regions = [...(window.regions ?? []), node.matches('.notice') ? 'notice' : node.childElementCount];
+    }).observe(document, { childList: true, subtree: true })`);
+    await page.getByRole('button', { name: 'Rename…' }).click();
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).last().fill('Announced');
+    await page.getByRole('button', { name: 'Save team' }).click();
+    await page.locator('.notice').getByText('The team is called Announced now.').waitFor();
+    // That of the form, that of the drawer behind it, and only then the notice.
+    expect(await page.evaluate('window.regions')).toEqual([0, 0, 'notice']);
+  });
+
   it('shows the current user, also after another admin logged in in another tab', async () => {
     const page = await scene.stranger();
     const url = `${scene.gateway().url}/admin`;

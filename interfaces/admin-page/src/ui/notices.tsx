@@ -32,12 +32,20 @@ export function noticesIn(dialog: Element): () => void {
 const shownMs = 12_000;
 const maxNotices = 4;
 
+/**
+ * A change closes its dialog, and the region of the notices moves with that. Screen readers announce what is added to a
+ * region, but not what a new region already has (rule 52.423).
+ */
+const afterDialogMs = 100;
+
 /** Announces what has just changed, on every page. */
 export function notify(text: ReactNode): void {
   lastId += 1;
   const id = lastId;
-  show({ notices: [...shown.notices.slice(1 - maxNotices), { id, text }] });
-  setTimeout(() => remove(id), shownMs);
+  setTimeout(() => {
+    show({ notices: [...shown.notices.slice(1 - maxNotices), { id, text }] });
+    setTimeout(() => remove(id), shownMs);
+  }, afterDialogMs);
 }
 
 export function Notices() {
