@@ -105,6 +105,19 @@ describe('the frame of every page', () => {
     expect(await drawer.count()).toBe(1);
   });
 
+  it('announces each page that is opened in it, by its title', async () => {
+    const page = await scene.open('/keys');
+    const announced = page.locator('.shell > [role=status]');
+    await announced.getByText('Keys').waitFor({ state: 'attached' });
+    await announced.evaluate((region: { isKnown?: boolean }) => (region.isKnown = true));
+    await page.getByRole('link', { name: 'Spend', exact: true }).first().click();
+    await page.getByRole('heading', { name: 'Spend', level: 1 }).waitFor();
+    expect(await announced.textContent()).toBe('Spend');
+    expect(await announced.evaluate((region: { isKnown?: boolean }) => region.isKnown)).toBe(true);
+    await page.goBack();
+    await announced.getByText('Keys').waitFor({ state: 'attached' });
+  });
+
   it('adds the notice of a change to a region that is there already, so that screen readers announce it', async () => {
     await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'announced' });
     const page = await scene.open('/teams?open=announced');

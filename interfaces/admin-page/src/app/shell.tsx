@@ -1,4 +1,4 @@
-import { Link, Outlet } from '@tanstack/react-router';
+import { Link, Outlet, useMatches } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { Icon } from '../ui/icons.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -27,9 +27,20 @@ export function Shell() {
       <main id="page" tabIndex={-1}>
         <Outlet />
       </main>
+      <Announcement />
       {open === 'search' ? <SearchDialog onClose={close} /> : null}
       {open === 'help' ? <HelpDialog onClose={close} /> : null}
     </div>
+  );
+}
+
+/** The title of the page, which screen readers announce when another one is opened (rule 52.424). */
+function Announcement() {
+  const opened = useMatches().at(-1)?.fullPath;
+  return (
+    <p className="unseen" role="status">
+      {pages.find(({ path }) => path === opened)?.title}
+    </p>
   );
 }
 
