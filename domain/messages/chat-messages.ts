@@ -193,11 +193,8 @@ const resultPart = (block: JsonObject, path: string): ContentParts =>
  * unless it is kept, because only the upstream that made it can take it back. A message with nothing else left is
  * omitted.
  */
-function assistantMessages(
-  content: Json | undefined,
-  path: string,
-  { marks, thinking: keepsThinking, thoughts: keepsThoughts }: Kept,
-): ChatMessages {
+function assistantMessages(content: Json | undefined, path: string, kept: Kept): ChatMessages {
+  const { marks, thinking: keepsThinking } = kept;
   if (isString(content)) return E.right(assistantMessage(content, [], {}));
   const words: string[] = [''];
   const thoughts: string[] = [];
@@ -226,11 +223,12 @@ function assistantMessages(
     }
   }
   const messages = assistantMessage(paragraphs(words), calls, mark);
-  const signing = keepsThoughts ? objectsOf(content).flatMap(carriedThoughts) : [];
-  return E.right(
-    messages.map((message) => ({ ...message, ...withReasoning(thoughts), ...withThoughts(signing) })),
-  );
+  const reasoned = { ...withReasoning(thoughts), ...withThoughts(keptThoughts(content, kept)) };
+  return E.right(messages.map((message) => ({ ...message, ...reasoned })));
 }
+
+const keptThoughts = (content: Json | undefined, { thoughts }: Kept): readonly JsonObject[] =>
+  thoughts ? objectsOf(content).flatMap(carriedThoughts) : [];
 
 /** Without a signature, thinking is the gateway's own translation of a chat answer's reasoning. */
 const translatedThinking = ({ thinking, signature }: JsonObject): readonly string[] =>
