@@ -92,7 +92,7 @@ const withoutSystemTurns: readonly ModelName[] = [{ family: 'sonnet', major: 5, 
 /**
  * Whether a model accepts messages of the role `system` between the others. Models up to `firstLatest` refuse them, and
  * so does Sonnet 5 (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages, rule
- * 17.363).
+ * 17.67).
  */
 export function takesSystemTurns(upstreamModel: string): boolean {
   const model = nameIn(upstreamModel.toLowerCase());

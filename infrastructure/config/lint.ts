@@ -154,7 +154,7 @@ function withoutStreamUsage(
       ];
 }
 
-/** The router policy is part of chat-completions bodies; requests of other families bypass it (rule 4.301). */
+/** The router policy is part of chat-completions bodies; requests of other families bypass it (rule 4.15). */
 const withoutRouterPolicy = ({ route, path }: PlacedRoute): readonly Finding[] =>
   (route.enabled && route.compatibility.router !== undefined ? (['responses', 'embeddings'] as const) : [])
     .filter((family) => route.capabilities[family])

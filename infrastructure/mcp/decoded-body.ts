@@ -37,7 +37,7 @@ export function decodedBody(body: Readable, contentEncoding: string | string[] |
   return decoded;
 }
 
-/** The pieces of a body as they arrive, with a turn of the event loop after each `maxTurnBytes` (rule 54.381). */
+/** The pieces of a body as they arrive, with a turn of the event loop after each `maxTurnBytes` (rule 54.65). */
 export async function* inTurns(body: AsyncIterable<unknown>): AsyncGenerator<Buffer> {
   let readBytes = 0;
   for await (const piece of body) {

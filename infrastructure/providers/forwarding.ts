@@ -24,7 +24,7 @@ interface Valve {
 /**
  * Drives a stream's machine with the bytes as they arrive, and hands its chunks on within the same turn of the event
  * loop, without a queue or a promise per chunk. Bytes are buffered, and the upstream is paused, only while the caller
- * is slower than the upstream, and for a turn after each `maxTurnBytes` (rule 35.381).
+ * is slower than the upstream, and for a turn after each `maxTurnBytes` (rule 35.54).
  */
 export class Forwarding {
   private readonly run: Run<Buffer, StreamEvent<JsonObject>>;

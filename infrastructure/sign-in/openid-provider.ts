@@ -53,7 +53,7 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
 }
 
 /**
- * What makes the provider ask for the account (rule 51.422). One that lists its prompts without a choice of account
+ * What makes the provider ask for the account (rule 51.32). One that lists its prompts without a choice of account
  * ignores or rejects that choice, as Keycloak does; a new login is the way to another account there.
  */
 const accountPrompt = ({ prompt_values_supported: listed }: client.ServerMetadata): string =>

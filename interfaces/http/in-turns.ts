@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 /** Items that are presented or printed in one turn of the event loop, which takes some milliseconds. */
 export const turnItems = 500;
 
-/** Maps each slice of a list of any length, and lets other work have a turn in between (rule 23.381). */
+/** Maps each slice of a list of any length, and lets other work have a turn in between (rule 23.14). */
 export async function mappedInTurns<A, B>(
   items: readonly A[],
   map: (slice: readonly A[]) => B,

@@ -44,7 +44,7 @@ export function serialisedData(
     : json.replace(marks, (_mark, index: string) => texts[Number(index)] ?? 'null');
 }
 
-/** Serialises what a call returns; the long lists in it in turns (rule 23.381). */
+/** Serialises what a call returns; the long lists in it in turns (rule 23.14). */
 export async function serialisedAnswer(
   data: AdminData,
   meta: { readonly [key: string]: AdminData },

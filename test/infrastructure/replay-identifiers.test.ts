@@ -121,7 +121,7 @@ interface Door {
   readonly prefix: 'tool_' | 'call_';
   /** An empty id is rejected, and its field named: it would identify nothing in the chat body that is written first. */
   readonly namesEach?: boolean;
-  /** The caller wrote the upstream's conversation, so that a second call with an id keeps it (rule 20.321). */
+  /** The caller wrote the upstream's conversation, so that a second call with an id keeps it (rule 20.7). */
   readonly native?: boolean;
 }
 

@@ -59,7 +59,7 @@ const betaTable = (...values: readonly string[]): ReadonlyMap<string, string> =>
     // https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool
     ['advanced-tool-use-2025-11-20', toolSearch],
     [toolSearch, toolSearch],
-    // Anthropic's own API takes definitions as well, which the platforms get by reference (rule 17.361).
+    // Anthropic's own API takes definitions as well, which the platforms get by reference (rule 17.65).
     ['inline-tools-2026-09-15', toolChanges],
   ]);
 

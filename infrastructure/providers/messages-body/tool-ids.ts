@@ -19,7 +19,7 @@ export const boundedToolId =
  * The ids of a chat conversation's calls, asked for in its order. The upstreams reject a conversation in which two calls
  * have the same id, but chat callers may send one: some models begin with the same ids in each answer, and some give
  * all calls of an answer the same one. The first call keeps its id; each later one gets an id of its own, and so does
- * its result (rule 20.321).
+ * its result (rule 20.7).
  */
 export class ConversationIds {
   private readonly digest: Digest;

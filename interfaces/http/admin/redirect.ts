@@ -19,7 +19,7 @@ export const redirectValue = new Value(
   {},
 );
 
-/** `no-referrer` keeps this address from the next page, because it may hold a code (rule 51.401). */
+/** `no-referrer` keeps this address from the next page, because it may hold a code (rule 51.30). */
 export function sendRedirect(context: RequestContext, { location }: Redirect): void {
   const { res } = context;
   res.writeHead(302, {

@@ -2,7 +2,7 @@ import { unreachable } from '../api/client.ts';
 
 /**
  * Loads the code of a page. The router reloads the document if the code is gone, as after an update of the gateway.
- * Without an answer from the gateway it must not, because the browser would show its own error instead (rule 52.421).
+ * Without an answer from the gateway it must not, because the browser would show its own error instead (rule 52.14).
  */
 export async function loaded<M>(load: () => Promise<M>): Promise<M> {
   try {

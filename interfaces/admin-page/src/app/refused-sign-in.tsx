@@ -14,7 +14,7 @@ export function here(): string {
 
 export const keepRequestedPage = (): void => sessionStorage.setItem(requestedAs, here());
 
-/** A refusal leads to the overview. The address is then that of the requested page again (rule 51.421). */
+/** A refusal leads to the overview. The address is then that of the requested page again (rule 51.31). */
 export function restoreRequestedPage(): void {
   const code = new URLSearchParams(window.location.search).get(refusalName);
   const requested = sessionStorage.getItem(requestedAs);

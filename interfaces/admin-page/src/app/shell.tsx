@@ -34,7 +34,7 @@ export function Shell() {
   );
 }
 
-/** The title of the page, which screen readers announce when another one is opened (rule 52.424). */
+/** The title of the page, which screen readers announce when another one is opened (rule 52.17). */
 function Announcement() {
   const opened = useMatches().at(-1)?.fullPath;
   return (

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 
 /**
  * A button whose act may be under way. Meanwhile a press does nothing, nor does Enter in a field of its form. It is not
- * `disabled`, because a disabled button loses the focus (rule 52.422).
+ * `disabled`, because a disabled button loses the focus (rule 52.15).
  */
 export const ActButton = ({
   type = 'button',

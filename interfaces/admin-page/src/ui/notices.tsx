@@ -34,7 +34,7 @@ const maxNotices = 4;
 
 /**
  * A change closes its dialog, and the region of the notices moves with that. Screen readers announce what is added to a
- * region, but not what a new region already has (rule 52.423).
+ * region, but not what a new region already has (rule 52.16).
  */
 const afterDialogMs = 100;
 
