@@ -1,13 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { messages } from '../../application/families.ts';
 import type { ChatEvent } from '../../domain/chat/chat-stream.ts';
 import { fromChatCompletion } from '../../domain/messages/from-chat.ts';
 import type { FamilySupport } from '../../domain/routing/model.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import { maxHeldBackChars } from '../../domain/shared/limits.ts';
-import { outboundText } from '../../domain/shared/outbound-text.ts';
-import { aRoute } from '../support/arbitraries/routing.ts';
+import { writtenChat } from '../support/written-chat.ts';
 import { about, called, done, piece, says, told } from '../domain/messages/messages-stream-told.ts';
 
 const thought = (id: string, data = 'AAA'): JsonObject => ({
@@ -87,22 +85,12 @@ describe('and go back in the message of the calls, to models that sign their cal
     },
   ];
 
-  function sentTo(upstreamModel: string, takes: FamilySupport, compat = {}): readonly JsonObject[] {
-    const ask = messages.read(JSON.stringify({ model: 'm', max_tokens: 9, messages: history }));
-    if (E.isLeft(ask)) throw new Error(ask.left.message);
-    const written = messages.write(ask.right, {
-      route: aRoute({ upstreamModel, compatibility: { compat }, extraBody: {} }),
-      provider: {
-        id: 'p',
-        kind: 'compat',
-        pricingProviderId: 'p',
-        supports: () => aRoute().capabilities,
-        takes: (_, family) => (family === 'chat_completions' ? takes : undefined),
-      },
-    });
-    if (E.isLeft(written)) throw new Error(written.left.message);
-    return (JSON.parse(outboundText(written.right)) as { messages: JsonObject[] }).messages;
-  }
+  const sentTo = (upstreamModel: string, takes: FamilySupport, compat = {}) =>
+    writtenChat(
+      { model: 'm', max_tokens: 9, messages: history },
+      { upstreamModel, compatibility: { compat } },
+      takes,
+    )['messages'] as readonly JsonObject[];
   const thoughtsSent = (...args: Parameters<typeof sentTo>) =>
     sentTo(...args).map(({ reasoning_details }) => reasoning_details);
 

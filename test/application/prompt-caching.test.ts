@@ -1,16 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
-import { messages } from '../../application/families.ts';
 import { generationUsage } from '../../domain/ledger/usage.ts';
 import { messagesUsage } from '../../domain/messages/messages-usage.ts';
-import type { Compatibility, ResolvedRoute, FamilySupport } from '../../domain/routing/model.ts';
-import type { JsonObject } from '../../domain/shared/json.ts';
-import { outboundText } from '../../domain/shared/outbound-text.ts';
+import type { Compatibility } from '../../domain/routing/model.ts';
 import { chatUsage as generatedUsage } from '../../infrastructure/providers/cloud-a/generate-content-usage.ts';
 import { chatUsage as converseUsage } from '../../infrastructure/providers/cloud-b/unified-usage.ts';
 import { chatUsage as messagesBodyUsage } from '../../infrastructure/providers/messages-body/usage.ts';
-import { aRoute } from '../support/arbitraries/routing.ts';
+import { writtenChat } from '../support/written-chat.ts';
 
 const mark = { cache_control: { type: 'ephemeral' } };
 const hour = { cache_control: { type: 'ephemeral', ttl: '1h' } };
@@ -42,29 +38,6 @@ const marked = {
   ...mark,
 };
 
-/** The chat body that a messages call is translated to for a route with this compatibility. */
-function written(
-  body: object,
-  compatibility: Compatibility,
-  takes: FamilySupport = 'as_written',
-): JsonObject {
-  const ask = messages.read(JSON.stringify(body));
-  if (E.isLeft(ask)) throw new Error(ask.left.message);
-  const resolved: ResolvedRoute = {
-    route: aRoute({ upstreamModel: 'm', compatibility, extraBody: {} }),
-    provider: {
-      id: 'p',
-      kind: 'compat',
-      pricingProviderId: 'p',
-      supports: () => aRoute().capabilities,
-      takes: (_, family) => (family === 'chat_completions' ? takes : undefined),
-    },
-  };
-  const chat = messages.write(ask.right, resolved);
-  if (E.isLeft(chat)) throw new Error(chat.left.message);
-  return JSON.parse(outboundText(chat.right)) as JsonObject;
-}
-
 describe('messages calls on chat-style routes', () => {
   const kept = {
     cache_control: mark.cache_control,
@@ -89,12 +62,12 @@ describe('messages calls on chat-style routes', () => {
   };
 
   it('keep `cache_control` if the route has `compat.cache_control: true`', () => {
-    expect(written(marked, { compat: { cache_control: true } })).toMatchObject(kept);
+    expect(writtenChat(marked, { compatibility: { compat: { cache_control: true } } })).toMatchObject(kept);
   });
 
   it('have no empty part if they keep `cache_control`: upstreams reject it', () => {
     const system = [text('x-anthropic-billing-header: cc_version=2.1.329.136;'), text('Be kind.', mark)];
-    const body = written({ ...marked, system }, { compat: { cache_control: true } });
+    const body = writtenChat({ ...marked, system }, { compatibility: { compat: { cache_control: true } } });
     expect(body['messages']).toMatchObject([
       { role: 'system', content: [text('Be kind.', mark)] },
       ...kept.messages.slice(1),
@@ -108,24 +81,26 @@ describe('messages calls on chat-style routes', () => {
       { role: 'assistant', content: [text('Two.', mark), use('b')] },
     ];
     const body = { model: 'm', max_tokens: 9, messages: turns };
-    expect(written(body, { compat: { cache_control: true } })['messages']).toMatchObject([
+    expect(
+      writtenChat(body, { compatibility: { compat: { cache_control: true } } })['messages'],
+    ).toMatchObject([
       { content: [text('One.'), text('Two.', mark)], tool_calls: [{ id: 'a' }, { id: 'b' }] },
     ]);
-    expect(written(body, {}, 'translated')['messages']).toMatchObject([
+    expect(writtenChat(body, {}, 'translated')['messages']).toMatchObject([
       { content: 'One.', tool_calls: [{ id: 'a' }] },
       { content: [text('Two.', mark)], tool_calls: [{ id: 'b' }] },
     ]);
   });
 
   it('keep `cache_control` if the provider translates chat', () => {
-    expect(written(marked, {}, 'translated')).toMatchObject(kept);
+    expect(writtenChat(marked, {}, 'translated')).toMatchObject(kept);
   });
 
   it.each<[string, Compatibility]>([
     ['without a block', {}],
     ['with `false`', { compat: { cache_control: false } }],
   ])('lose `cache_control` %s, and have plain string content', (_, compatibility) => {
-    const body = written(marked, compatibility);
+    const body = writtenChat(marked, { compatibility });
     expect(JSON.stringify(body)).not.toContain('cache_control');
     expect(body['messages']).toMatchObject([
       { role: 'system', content: 'Be kind.\n\nBe brief.' },
@@ -140,7 +115,9 @@ describe('messages calls on chat-style routes', () => {
     const plain = JSON.parse(
       JSON.stringify(marked, (key, value: unknown) => (key === 'cache_control' ? undefined : value)),
     ) as object;
-    expect(written(plain, { compat: { cache_control: true } })).toEqual(written(plain, {}));
+    expect(writtenChat(plain, { compatibility: { compat: { cache_control: true } } })).toEqual(
+      writtenChat(plain, {}),
+    );
   });
 });
 
