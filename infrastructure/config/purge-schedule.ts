@@ -46,7 +46,7 @@ export function scheduleFault(line: string): string | undefined {
 }
 
 const exists = (days: Values, inMonths: Values): boolean =>
-  days.some((day) => inMonths.some((month) => day <= (monthDays[month - 1] ?? 0)));
+  days.length === 0 || days.some((day) => inMonths.some((month) => day <= (monthDays[month - 1] ?? 0)));
 
 /** The values that a field matches; `undefined` when it is malformed. */
 function expand(field: string, range: Range): Values | undefined {
@@ -57,8 +57,8 @@ function expand(field: string, range: Range): Values | undefined {
 }
 
 function expandPart(part: string, range: Range): Values | undefined {
-  // The last day of a month; every month has 28.
-  if (part === 'L' && range.to === 31) return [28];
+  // The last day of a month, which every month has: it names no day that might not exist.
+  if (part === 'L' && range.to === 31) return [];
   const [, span = '', step] = /^([^/]+)(?:\/(\d{1,2}))?$/.exec(part) ?? [];
   const every = step === undefined ? 1 : Number(step);
   const [from, to] = bounds(span, step !== undefined, range);

@@ -278,6 +278,8 @@ describe('the cron schedule of the purge worker', () => {
       )
       .map((fields) => fields.join(' '));
     let taken = 0;
+    expect(scheduleFault('0 0 L,30 2 *')).toBe('must name a day that exists');
+    expect(scheduleFault('0 0 L,30 2,4 *')).toBeUndefined();
     fc.assert(
       fc.property(aLine, (line) => {
         if (scheduleFault(line) !== undefined) return;

@@ -22,7 +22,10 @@ const scene = pageScene((upstream, key) =>
 let keyId: string;
 
 beforeAll(async () => {
-  await scene.admin('POST', '/api/v1/admin/users', { email: 'kim@example.com', name: 'Kim' });
+  const kim = await scene.admin('POST', '/api/v1/admin/users', { email: 'kim@example.com', name: 'Kim' });
+  const { user_id: kimsId } = kim.data as { user_id: string };
+  await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'walked' });
+  await scene.admin('PUT', `/api/v1/admin/teams/walked/members/${kimsId}`, { role: 'member' });
   const made = await scene.admin('POST', '/api/v1/admin/api-keys', {
     name: 'laptop',
     owner_kind: 'team',
@@ -355,11 +358,6 @@ describe('by keyboard alone, with a visible focus that returns when a dialog clo
   });
 
   it('keeps the focus on the role of a member, which the arrow keys change one by one', async () => {
-    const [kim] = await scene.query(`select user_id from users where email = 'kim@example.com'`);
-    await scene.admin('POST', '/api/v1/admin/teams', { team_id: 'walked' });
-    await scene.admin('PUT', `/api/v1/admin/teams/walked/members/${String(kim?.['user_id'])}`, {
-      role: 'member',
-    });
     const page = await scene.open('/teams?open=walked');
     const role = page.getByLabel('Role of Kim');
     await keyboardPerson(page).tabTo(role);
