@@ -58,16 +58,16 @@ export function withToolsByReference(body: JsonObject): JsonObject {
   if (!isArray(tools) || !isArray(messages) || objectsOf(tools).every(isDeferred)) return body;
   const defined = systemBlocksOf(messages).flatMap((block) => definedTool(block) ?? []);
   if (defined.length === 0) return body;
-  const written = new Map(objectsOf(tools).map((tool) => [tool['name'], wordsOf(tool)]));
+  const written = new Map(objectsOf(tools).map((tool) => [tool['name'], definitionText(tool)]));
   const added: JsonObject[] = [];
   for (const { name, tool } of defined) {
     if (written.has(name)) continue;
-    written.set(name, wordsOf(tool));
+    written.set(name, definitionText(tool));
     added.push({ ...without(tool, 'cache_control'), defer_loading: true });
   }
   const referring = (block: JsonObject): readonly JsonObject[] => {
     const own = definedTool(block);
-    return own === undefined || written.get(own.name) !== wordsOf(own.tool)
+    return own === undefined || written.get(own.name) !== definitionText(own.tool)
       ? [block]
       : [{ ...block, tool: { type: 'tool_reference', name: own.name } }];
   };
@@ -132,7 +132,8 @@ const isFunction = ({ type }: JsonObject): boolean => isAbsent(type) || type ===
 const isDeferred = ({ defer_loading: deferred }: JsonObject): boolean => deferred === true;
 
 /** A tool without when it is loaded and what is cached, as one text. */
-const wordsOf = (tool: JsonObject): string => JSON.stringify(without(tool, 'defer_loading', 'cache_control'));
+const definitionText = (tool: JsonObject): string =>
+  JSON.stringify(without(tool, 'defer_loading', 'cache_control'));
 
 const systemBlocksOf = (messages: readonly Json[]): readonly JsonObject[] =>
   objectsOf(messages).flatMap(({ role, content }) => (role === 'system' ? objectsOf(content) : []));

@@ -1,7 +1,8 @@
 import { useMutation } from '@tanstack/react-query';
-import { type FormEvent, lazy, Suspense, useState } from 'react';
+import { type FormEvent, Suspense, useState } from 'react';
 import { api, read } from '../api/client.ts';
 import { ActButton } from '../ui/act-button.tsx';
+import { lazyPart } from '../ui/lazy-part.ts';
 import { Copyable } from '../ui/values.tsx';
 import { TextField } from '../ui/fields.tsx';
 import { ErrorLine } from '../ui/states.tsx';
@@ -9,12 +10,7 @@ import { ErrorLine } from '../ui/states.tsx';
 const NoQrCode = () => <p className="muted">The QR code could not be loaded: enter the secret instead.</p>;
 
 /** Loaded only for an enrolment. */
-const QrCode = lazy(() =>
-  import('./qr-code.tsx').then(
-    (module) => ({ default: module.QrCode }),
-    () => ({ default: NoQrCode }),
-  ),
-);
+const QrCode = lazyPart(async () => (await import('./qr-code.tsx')).QrCode, NoQrCode);
 
 /** A second factor in three steps: the password, the app, the recovery codes. */
 export function EnrolSecondFactor({

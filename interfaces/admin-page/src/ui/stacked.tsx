@@ -1,5 +1,6 @@
-import { lazy, type ReactNode, Suspense } from 'react';
+import { type ReactNode, Suspense } from 'react';
 import { Icon } from './icons.tsx';
+import { lazyPart } from './lazy-part.ts';
 import { colourOf, type Point, type Series } from './series.ts';
 import { type Column, Table } from './table.tsx';
 
@@ -10,12 +11,7 @@ const NoChart = () => (
   </p>
 );
 
-const StackedChart = lazy(() =>
-  import('./stacked-chart.tsx').then(
-    (module) => ({ default: module.StackedChart }),
-    () => ({ default: NoChart }),
-  ),
-);
+const StackedChart = lazyPart(async () => (await import('./stacked-chart.tsx')).StackedChart, NoChart);
 
 const together: Column<Point> = {
   key: 'total',
