@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { chatWatched, readChatRequest } from '../domain/chat/chat-request.ts';
-import { signsCalls } from '../domain/chat/thought-signature.ts';
+import { signsCalls } from '../domain/calls/thought-signature.ts';
 import { ChatObserver, observeCompletion } from '../domain/chat/observe-chat.ts';
 import { prepareChat, prepareTranslatedChat } from '../domain/chat/prepare-chat.ts';
 import { compatOf, takesReasoning } from '../domain/compatibility/compat.ts';

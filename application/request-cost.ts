@@ -1,6 +1,6 @@
 import { priceUsage } from '../domain/ledger/price-usage.ts';
 import { type UsageCost, usageCost } from '../domain/ledger/usage-cost-event.ts';
-import { messagesBodyUsage } from '../domain/messages/observe-messages.ts';
+import { messagesBodyUsage } from '../domain/ledger/messages-body-usage.ts';
 import type { Picodollars } from '../domain/money/money.ts';
 import type { Price } from '../domain/money/price-catalogue.ts';
 import { isString, type JsonObject } from '../domain/shared/json.ts';

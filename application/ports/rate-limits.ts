@@ -1,5 +1,6 @@
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { LimitStanding, LimitSubject, LimitTerms, SubjectKind } from '../../domain/limits/rate-limit.ts';
+import type { LimitStanding, LimitSubject, LimitTerms } from '../../domain/limits/rate-limit.ts';
+import type { SubjectKind } from '../../domain/shared/rate-limit-names.ts';
 import type { AdminActor } from './admin-events.ts';
 import type { Page, PageRequest } from './page.ts';
 

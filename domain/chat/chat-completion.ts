@@ -13,7 +13,7 @@ import { answerObject, protocolFault, type UpstreamFault } from '../upstream/ups
 import { upstreamFailure, type Sanitise } from '../upstream/upstream-words.ts';
 import { hasMarkedThoughts, withThoughtParts } from './marked-thoughts.ts';
 import { reportedUsage } from './observe-chat.ts';
-import { hasThinkingContent, withoutThinkingContent } from './reasoning-fields.ts';
+import { hasThinkingContent, withoutThinkingContent } from '../reasoning/reasoning-fields.ts';
 import { reportedFailure } from './chat-failure.ts';
 
 /** A whole chat completion: its value, and the text to send when a rule changed it. */

@@ -37,16 +37,6 @@ export const writtenChunk = (chunk: JsonObject, terminal: boolean): StreamChunk<
   terminal,
 });
 
-/** An id for a call to which the upstream gave none: the same for the same call, streamed or whole. */
-export const callId = ({ id }: Pick<ChatNames, 'id'>, choice: number, ordinal: number): string =>
-  `call_${answerInCalls(id)}_${choice}_${ordinal}`;
-
-/**
- * The part of an answer's id that is in the ids of its calls: the last 24 digits, which include all random ones. The
- * caller may continue with a model of OpenAI, whose API rejects ids of calls with more than 40 characters (rule 35.48).
- */
-export const answerInCalls = (id: string): string => id.replace(/^(?:chatcmpl-|msg_)/, '').slice(-24);
-
 /**
  * The member of a message, delta, completion or chunk for what chat has no field for, under the provider's own
  * namespace: reasoning, citations, and parts that are neither text nor a call. None of it is ever in the content. The

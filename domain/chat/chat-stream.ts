@@ -21,7 +21,7 @@ import {
   movableReasoning,
   withCanonicalReasoning,
   withoutThinkingContent,
-} from './reasoning-fields.ts';
+} from '../reasoning/reasoning-fields.ts';
 import type { MarkedThoughts } from './marked-thoughts.ts';
 import { StreamedChoices } from './streamed-choices.ts';
 import { reportedFailure } from './chat-failure.ts';

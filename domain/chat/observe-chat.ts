@@ -1,7 +1,6 @@
+import { idInCall } from '../calls/call-pieces.ts';
+import { ObjectText } from '../calls/streamed-calls.ts';
 import { generationUsage } from '../ledger/usage.ts';
-import { withAdditionalUsage } from '../messages/observe-messages.ts';
-import { idInCall } from '../messages/chat-answer.ts';
-import { ObjectText } from '../messages/streamed-calls.ts';
 import {
   isAbsent,
   isArray,
@@ -14,6 +13,7 @@ import {
 } from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import { type Observation, observation, type StreamObserver } from '../upstream/observation.ts';
+import { withAdditionalUsage } from '../upstream/used-beside.ts';
 
 /** Usage of a chunk or completion: the top-level one, or else `x_groq.usage`, where one upstream reports it. */
 export function reportedUsage(answer: JsonObject): Json | undefined {

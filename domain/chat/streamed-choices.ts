@@ -2,7 +2,7 @@ import { isFilled, isObject, isString, type Json, type JsonObject, numberOf } fr
 import { maxChoices } from '../shared/limits.ts';
 import type { StreamChunk } from '../shared/stream-event.ts';
 import { MarkedThoughts } from './marked-thoughts.ts';
-import { reasoningFields } from './reasoning-fields.ts';
+import { reasoningFields } from '../reasoning/reasoning-fields.ts';
 
 /** The choices of a streamed answer, by index: which are open, and which have finished. */
 export class StreamedChoices {

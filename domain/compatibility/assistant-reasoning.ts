@@ -1,4 +1,4 @@
-import { reasoningFields } from '../chat/reasoning-fields.ts';
+import { reasoningFields } from '../reasoning/reasoning-fields.ts';
 import { isFilled, isString, type JsonObject, mapObjects, objectsOf, without } from '../shared/json.ts';
 import type { MessagesRule } from './chat-body.ts';
 

@@ -1,5 +1,5 @@
-import { oneContent } from '../messages/one-content.ts';
 import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { oneContent } from '../shared/message-content.ts';
 
 /** Whether any system message is not at the front. */
 export const isScattered = (messages: Json | undefined): boolean =>

@@ -1,4 +1,5 @@
-import { type Measure, type LimitStanding, standingAt, tightest, type Tightest } from './rate-limit.ts';
+import type { Measure } from '../shared/rate-limit-names.ts';
+import { type LimitStanding, standingAt, tightest, type Tightest } from './rate-limit.ts';
 
 /** Which names the headers have: the clients of each API family read their own. */
 export type HeaderStyle = 'openai' | 'messages';

@@ -1,5 +1,6 @@
+import type { Measure, SubjectKind } from '../shared/rate-limit-names.ts';
 import type { CodedError } from '../shared/gateway-error.ts';
-import { type FullLimit, type Measure, type RateLimit, type SubjectKind } from './rate-limit.ts';
+import type { FullLimit, RateLimit } from './rate-limit.ts';
 
 /**
  * The refusal of a request when limits are full. The request may be retried: `Retry-After` is the longest wait of all

@@ -2,24 +2,14 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { TokenUsage } from '../ledger/usage.ts';
 import { maxTokenCount } from '../shared/limits.ts';
+import { type Measure, measures, type SubjectKind } from '../shared/rate-limit-names.ts';
 import type { Window } from '../shared/window.ts';
-
-/**
- * The kinds of subject that can have a rate limit. A service account has none of its own: its requests count as its
- * team's.
- */
-export const subjectKinds = ['api_key', 'user', 'team', 'model'] as const;
-export type SubjectKind = (typeof subjectKinds)[number];
 
 /** What a rate limit applies to; `id` is the id in the subject's own table. */
 export interface LimitSubject {
   readonly kind: SubjectKind;
   readonly id: string;
 }
-
-/** What a limit counts. Of several full measures of one limit that have the same wait, a refusal names the first. */
-const measures = ['requests', 'tokens', 'in_flight'] as const;
-export type Measure = (typeof measures)[number];
 
 /**
  * The maximum of each measure: requests and tokens per minute, and requests in flight at once. `undefined` is no limit.

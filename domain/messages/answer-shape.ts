@@ -1,3 +1,5 @@
+import { calleeOf } from '../calls/call-pieces.ts';
+import { reasoningFields } from '../reasoning/reasoning-fields.ts';
 import {
   isAbsent,
   isArray,
@@ -9,9 +11,8 @@ import {
   type JsonObject,
   numberOf,
 } from '../shared/json.ts';
-import { reasoningFields } from '../chat/reasoning-fields.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
-import { calleeOf, firstChoicePieces } from './chat-answer.ts';
+import { firstChoicePieces } from './chat-answer.ts';
 
 /** Whether a field may have this value. */
 type Shape = (value: Json | undefined) => boolean;

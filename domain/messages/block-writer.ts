@@ -1,17 +1,12 @@
-import { EncryptedThoughts, signed } from '../chat/thought-signature.ts';
+import { CallIds } from '../calls/call-ids.ts';
+import { inputOf, isEmptyArguments } from '../calls/call-input.ts';
+import { type CallPiece, isEmptyCall } from '../calls/call-pieces.ts';
+import type { StreamedCall } from '../calls/streamed-calls.ts';
+import { EncryptedThoughts, signed } from '../calls/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
-import {
-  CallIds,
-  callersToolName,
-  type CallPiece,
-  inputOf,
-  isEmptyArguments,
-  isEmptyCall,
-  type MessageNames,
-} from './chat-answer.ts';
-import type { StreamedCall } from './streamed-calls.ts';
+import { callersToolName, type MessageNames } from './chat-answer.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
 export type MessagesEvent = StreamEvent<JsonObject>;
@@ -52,7 +47,7 @@ export class BlockWriter {
 
   constructor(about: MessageNames) {
     this.about = about;
-    this.ids = new CallIds(about);
+    this.ids = new CallIds(about, about.calls?.ids);
   }
 
   /** Whether nothing has been written or buffered yet. */

@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, unsupportedType, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { paragraphs } from '../shared/message-content.ts';
 import { withoutAttribution } from './attribution.ts';
 import { markOf } from './cache-marks.ts';
 
@@ -70,7 +71,3 @@ function shownText(given: string, mark: JsonObject): readonly JsonObject[] {
 /** Text blocks as one text. */
 export const textOfSystem = (blocks: readonly JsonObject[]): string =>
   paragraphs(blocks.flatMap(({ text }) => (isString(text) ? [text] : [])));
-
-/** Joins texts as paragraphs; empty ones are left out. */
-export const paragraphs = (texts: readonly string[]): string =>
-  texts.filter((text) => text !== '').join('\n\n');

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { carriedSignature, carriedThoughts, signed } from '../chat/thought-signature.ts';
+import { carriedSignature, carriedThoughts, signed } from '../calls/thought-signature.ts';
+import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -12,12 +13,11 @@ import {
   objectsOf,
   isObject,
 } from '../shared/json.ts';
-import { paragraphs, partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
-import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
+import { oneContent, paragraphs, textPart } from '../shared/message-content.ts';
+import { partsOfBlocks, systemBlocks, textOfSystem } from './blocks.ts';
 import { withMarkOnLastBlock, isMarked, type Marks, noMarks, unmarked } from './cache-marks.ts';
+import { contentParts, type ContentParts } from './content-parts.ts';
 import { hostedText } from './hosted-blocks.ts';
-import { oneContent } from './one-content.ts';
-import { contentParts, type ContentParts, textPart } from './content-parts.ts';
 import { chatToolName } from './tool-names.ts';
 
 type ChatMessages = Either<GatewayError, readonly JsonObject[]>;

@@ -1,17 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
+import { fieldError, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import { paragraphs, textPart } from '../shared/message-content.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
-import { maxBlockLevels, paragraphs, partsOfBlocks } from './blocks.ts';
-import { fieldError, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
+import { maxBlockLevels, partsOfBlocks } from './blocks.ts';
 
 /** Parts of a chat message's content. */
 export type ContentParts = Either<GatewayError, readonly JsonObject[]>;
-
-/** A text part. */
-export const textPart = (text: string): JsonObject => ({ type: 'text', text });
 
 /** Text, images, documents and search results as chat content parts; an empty text becomes no part. */
 export function contentParts(block: JsonObject, path: string): ContentParts {

@@ -1,23 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isFilled, isObject, isString, type JsonObject } from '../shared/json.ts';
+import { CallIds } from '../calls/call-ids.ts';
+import { inputOf } from '../calls/call-input.ts';
+import { type CallPiece, callsOf, legacyCallOf, isEmptyCall } from '../calls/call-pieces.ts';
+import { EncryptedThoughts, signed } from '../calls/thought-signature.ts';
 import { reportedUsage } from '../chat/observe-chat.ts';
-import { EncryptedThoughts, signed } from '../chat/thought-signature.ts';
+import { isFilled, isObject, isString, type JsonObject } from '../shared/json.ts';
 import { protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
 import { isMalformedChat } from './answer-shape.ts';
 import {
   type MessageNames,
-  CallIds,
   callersToolName,
-  type CallPiece,
-  callsOf,
   firstChoicePieces,
-  inputOf,
-  legacyCallOf,
   messageOf,
   reasoningOf,
   refusalOf,
-  isEmptyCall,
   textOf,
   untranslatableMessage,
   untranslatableField,
@@ -66,7 +63,7 @@ const proseBlock = (text: string, block: (text: string) => JsonObject): readonly
 
 function toolUses(messages: readonly JsonObject[], about: MessageNames): readonly JsonObject[] {
   const calls = messages.flatMap((message) => [callsOf(message), legacyCallOf(message) ?? []].flat());
-  const ids = new CallIds(about);
+  const ids = new CallIds(about, about.calls?.ids);
   const thoughts = new EncryptedThoughts();
   for (const message of messages) thoughts.see(message);
   return calls.flatMap((call, ordinal) => {

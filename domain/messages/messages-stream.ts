@@ -1,6 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { streamedUsage } from '../chat/observe-chat.ts';
+import { type CallPiece, callsOf, legacyCallOf } from '../calls/call-pieces.ts';
+import { type StreamedCall, StreamedCalls } from '../calls/streamed-calls.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
+import { streamedUsage } from '../chat/observe-chat.ts';
 import { isAbsent, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
 import { maxTranslatedToolCalls } from '../shared/limits.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
@@ -9,10 +11,7 @@ import { isMalformedChat } from './answer-shape.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
 import {
   type MessageNames,
-  type CallPiece,
-  callsOf,
   firstChoicePieces,
-  legacyCallOf,
   messageOf,
   reasoningOf,
   refusalOf,
@@ -22,7 +21,6 @@ import {
 } from './chat-answer.ts';
 import { messagesUsage } from './messages-usage.ts';
 import { preservedStopReason, stopReason } from './stop-reason.ts';
-import { type StreamedCall, StreamedCalls } from './streamed-calls.ts';
 
 /**
  * Translates a chat stream to the messages family: `message_start`, blocks one after the other, `message_delta` with

@@ -1,94 +1,25 @@
-import { type TokenUsage, tokenCount } from '../ledger/usage.ts';
+import { billedCounts, messagesBodyUsage } from '../ledger/messages-body-usage.ts';
 import {
   isAbsent,
+  isObject,
   isString,
   type Json,
   type JsonObject,
   numberOf,
   objectsOf,
-  isObject,
-  membersOf,
 } from '../shared/json.ts';
 import { maxCountedToolCalls } from '../shared/limits.ts';
 import {
   type AdditionalUsage,
-  commonModel,
   type Observation,
   observation,
   type StreamObserver,
   withBeside,
 } from '../upstream/observation.ts';
-
-/**
- * Usage from the fields of the messages family, summed as it is billed: input, cache read and cache write tokens are
- * the prompt. Input and output are required. An absent cache count is 0; a count that is present but not a token count
- * makes the usage missing.
- */
-export function messagesBodyUsage(reported: Json | undefined): TokenUsage | undefined {
-  if (!isObject(reported)) return undefined;
-  const promptTokens = tokenCount(
-    sum([
-      tokenCount(reported['input_tokens']),
-      tokenCount(reported['cache_read_input_tokens'] ?? 0),
-      tokenCount(reported['cache_creation_input_tokens'] ?? 0),
-    ]),
-  );
-  const completionTokens = tokenCount(reported['output_tokens']);
-  if (promptTokens === undefined || completionTokens === undefined) return undefined;
-  const totalTokens = tokenCount(promptTokens + completionTokens);
-  return totalTokens === undefined ? undefined : { promptTokens, completionTokens, totalTokens };
-}
-
-const sum = (parts: readonly (number | undefined)[]): number | undefined =>
-  parts.reduce<number | undefined>(
-    (total, part) => (total === undefined || part === undefined ? undefined : total + part),
-    0,
-  );
-
-/** The counts that are billed. */
-const counts = [
-  'input_tokens',
-  'cache_read_input_tokens',
-  'cache_creation_input_tokens',
-  'output_tokens',
-] as const;
+import { usedBeside, withAdditionalUsage } from '../upstream/used-beside.ts';
 
 /** Other fields are not kept from one event to the next. */
-const kept = [...counts, 'output_tokens_details', 'iterations'] as const;
-
-/**
- * The usage that the provider bills in addition to the answer and reports only in `iterations`; `undefined` when there
- * was none.
- */
-function usedBeside(reported: Json | undefined): AdditionalUsage | undefined {
-  const rounds = Map.groupBy(objectsOf(membersOf(reported)['iterations']), ({ type }) => type);
-  const compaction = usageOf(rounds.get('compaction'));
-  const advice = rounds.get('advisor_message');
-  const advisor = usageOf(advice);
-  if (compaction === undefined && advisor === undefined) return undefined;
-  return {
-    ...(compaction === undefined ? {} : { compaction }),
-    ...(advisor === undefined ? {} : { advisor: { model: commonModel(advice ?? []), ...advisor } }),
-  };
-}
-
-type Rounds = readonly JsonObject[] | undefined;
-
-/**
- * The total usage of these rounds, in the billed counts; `undefined` when there are no rounds or their counts are
- * unusable.
- */
-function usageOf(rounds: Rounds): JsonObject | undefined {
-  if (rounds === undefined) return undefined;
-  const total = Object.fromEntries(
-    counts.map((field) => [field, sum(rounds.map((round) => tokenCount(round[field] ?? 0))) ?? null]),
-  );
-  return messagesBodyUsage(total) === undefined ? undefined : total;
-}
-
-/** Adds the usage that the provider bills in addition to the answer. */
-export const withAdditionalUsage = (seen: Observation, reported: Json | undefined): Observation =>
-  withBeside(seen, usedBeside(reported));
+const kept = [...billedCounts, 'output_tokens_details', 'iterations'] as const;
 
 /** The usage in `message_delta` replaces that of `message_start`, field by field; they are never added up. */
 export function laterUsage(usage: Json | undefined, later: Json | undefined): Json | undefined {

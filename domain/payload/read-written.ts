@@ -1,4 +1,4 @@
-import { backslashFrom } from '../shared/backslashes.ts';
+import { backslashFrom } from '../text/backslashes.ts';
 import { parseJson } from '../shared/json.ts';
 import { maxPayloadValues } from '../shared/limits.ts';
 import { mayHoldMember } from './json-edits.ts';

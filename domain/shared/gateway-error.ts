@@ -1,4 +1,4 @@
-import type { Measure, SubjectKind } from '../limits/rate-limit.ts';
+import type { Measure, SubjectKind } from './rate-limit-names.ts';
 
 /** The closed list of error codes (rule 34.29). */
 export type ErrorCode =

@@ -1,4 +1,4 @@
-import { backslashFrom, isEscaped } from './backslashes.ts';
+import { backslashFrom, isEscaped } from '../text/backslashes.ts';
 import {
   type DocumentError,
   malformed,

@@ -149,12 +149,6 @@ export const maxInlineChars = 256;
  */
 export const bufferedCharsPerStoredByte = 2;
 
-/**
- * Members in one string of a payload that are examined because of how their keys end: more than a stored payload has
- * room for, and few enough to take no noticeable time.
- */
-export const maxKnownMembers = 20_000;
-
 /** Bytes that the record of an MCP invocation keeps of its arguments, and of its result (rule 41.14). */
 export const maxInvocationJsonBytes = 16 * 1024;
 

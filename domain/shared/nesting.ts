@@ -1,4 +1,4 @@
-import { closingQuote } from './backslashes.ts';
+import { closingQuote } from '../text/backslashes.ts';
 
 /** Whether a text's brackets, outside of string literals, nest deeper than `levels`. The text need not be JSON. */
 export function nestsDeeperThan(text: string, levels: number): boolean {

@@ -1,4 +1,4 @@
-import { closingQuote, isEscaped } from './backslashes.ts';
+import { closingQuote, isEscaped } from '../text/backslashes.ts';
 import { maxParsedDepth } from './limits.ts';
 import { nestsDeeperThan } from './nesting.ts';
 

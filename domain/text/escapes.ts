@@ -1,4 +1,4 @@
-import { backslashFrom } from '../shared/backslashes.ts';
+import { backslashFrom } from './backslashes.ts';
 
 const backslash = 0x5c;
 const slash = 0x2f;

@@ -1,4 +1,3 @@
-import { maxKnownMembers } from '../shared/limits.ts';
 import { type Edit, marker } from './text-edits.ts';
 import { hiddenStart } from './urls.ts';
 
@@ -36,6 +35,12 @@ const scalar = /[^\s,}\]"\\]+/y;
 
 /** Characters of a known key, escapes included: the longest listed has 19, and an escape such as `\u0061` takes six. */
 const maxKeyChars = 256;
+
+/**
+ * Members in one string of a payload that are examined because of how their keys end: more than a stored payload has
+ * room for, and few enough to take no noticeable time.
+ */
+export const maxKnownMembers = 20_000;
 
 /** The edits in a value, and where the search continues after it. */
 interface Found {

@@ -1,7 +1,8 @@
 import * as t from 'io-ts';
 import { type DatabaseTransactionConnection, sql } from 'slonik';
 import type { Seed } from '../../application/ports/seed.ts';
-import type { LimitTerms, SubjectKind } from '../../domain/limits/rate-limit.ts';
+import type { LimitTerms } from '../../domain/limits/rate-limit.ts';
+import type { SubjectKind } from '../../domain/shared/rate-limit-names.ts';
 import { row } from './pool.ts';
 import { storedJson } from './stored-text.ts';
 

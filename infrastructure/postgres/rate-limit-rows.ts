@@ -1,5 +1,6 @@
 import * as t from 'io-ts';
-import type { LimitTerms, RateLimit, SubjectKind } from '../../domain/limits/rate-limit.ts';
+import type { LimitTerms, RateLimit } from '../../domain/limits/rate-limit.ts';
+import type { SubjectKind } from '../../domain/shared/rate-limit-names.ts';
 import { nullable } from './codecs.ts';
 
 /** The terms of a row of `rate_limits` inside a JSON value. Every limit fits a number. */

@@ -7,6 +7,7 @@ import {
   type FragmentSqlToken,
   sql,
 } from 'slonik';
+import type { SubjectKind } from '../../domain/shared/rate-limit-names.ts';
 import type { LimitChange, RateLimits, StoredLimit } from '../../application/ports/rate-limits.ts';
 import type { AdminAction } from '../../domain/identity/admin-event.ts';
 import {
@@ -14,7 +15,6 @@ import {
   type LimitTerms,
   minuteOf,
   standingAt,
-  type SubjectKind,
   subjectKey,
 } from '../../domain/limits/rate-limit.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { circles, sharedNames, unusedExports } from './import-graph.ts';
+import { circles, circlesOfFolders, sharedNames, unusedExports } from './import-graph.ts';
 import { importedBy, rules, type Source, violations } from './import-rules.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -37,6 +37,7 @@ const forTestsAlone: readonly string[] = [
   'domain/identity/admin-session.ts#lastSeenUpdateMs',
   'domain/identity/admin-session.ts#slidingMs',
   'domain/shared/nearest.ts#maxRankedWords',
+  'domain/text/json-in-text.ts#maxKnownMembers',
   'infrastructure/postgres/payload-store.ts#maxQueuedBytes',
   'infrastructure/postgres/purge-store.ts#purgeBatchRows',
   'infrastructure/telemetry/instruments.ts#maxPoints',
@@ -177,6 +178,23 @@ describe('imports', () => {
     ],
   ])('a planted cycle is found: %s', (_name, planted, found) => {
     expect(circles(planted)).toEqual(found);
+  });
+
+  it('have no cycles among the folders of the domain', () => {
+    expect(circlesOfFolders(sources, 'domain/')).toEqual([]);
+  });
+
+  it('a planted cycle of folders is found, although no file is in it', () => {
+    const planted = [
+      { path: 'domain/x/a.ts', text: `import { b } from '../y/b.ts';` },
+      { path: 'domain/x/c.ts', text: `import { a } from './a.ts';` },
+      { path: 'domain/y/b.ts', text: '' },
+      { path: 'domain/y/d.ts', text: `import type { E } from '../z/e.ts';` },
+      { path: 'domain/z/e.ts', text: `import { c } from '../x/c.ts';` },
+      { path: 'domain/w/f.ts', text: `import { a } from '../x/a.ts';` },
+    ];
+    expect(circles(planted)).toEqual([]);
+    expect(circlesOfFolders(planted, 'domain/')).toEqual([['domain/x', 'domain/y', 'domain/z']]);
   });
 });
 

@@ -1,29 +1,54 @@
 import { importedBy, resolved, type Source } from './import-rules.ts';
 
+/** What imports what: each file or folder, and what it imports of the others. */
+type Graph = ReadonlyMap<string, ReadonlySet<string>>;
+
 /** The imports among the sources, type-only ones included, since these also couple two files. */
-const graphOf = (sources: readonly Source[]): ReadonlyMap<string, readonly string[]> =>
+const graphOf = (sources: readonly Source[]): Graph =>
   new Map(
     sources.map(({ path, text }) => [
       path,
-      importedBy(text).flatMap((each) => (each.startsWith('.') ? [resolved(path, each)] : [])),
+      new Set(importedBy(text).flatMap((each) => (each.startsWith('.') ? [resolved(path, each)] : []))),
     ]),
   );
 
+/** The same among the folders below `root`; imports within one are left out. */
+function folderGraphOf(sources: readonly Source[], root: string): Graph {
+  const folderOf = (path: string): string | undefined =>
+    path.startsWith(root) ? path.slice(0, path.indexOf('/', root.length)) : undefined;
+  const graph = new Map<string, Set<string>>();
+  for (const [path, imported] of graphOf(sources)) {
+    const folder = folderOf(path);
+    if (folder === undefined) continue;
+    const others = graph.get(folder) ?? new Set();
+    for (const other of [...imported].map(folderOf))
+      if (other !== undefined && other !== folder) others.add(other);
+    graph.set(folder, others);
+  }
+  return graph;
+}
+
 /** The groups of files that import one another in a cycle, each sorted by name. */
-export function circles(sources: readonly Source[]): readonly (readonly string[])[] {
-  const graph = graphOf(sources);
-  const reach = new Map([...graph.keys()].map((file) => [file, reachedFrom(file, graph)]));
+export const circles = (sources: readonly Source[]): readonly (readonly string[])[] =>
+  circlesIn(graphOf(sources));
+
+/** The same for the folders below `root`, such as `domain/`. */
+export const circlesOfFolders = (sources: readonly Source[], root: string): readonly (readonly string[])[] =>
+  circlesIn(folderGraphOf(sources, root));
+
+function circlesIn(graph: Graph): readonly (readonly string[])[] {
+  const reach = new Map([...graph.keys()].map((each) => [each, reachedFrom(each, graph)]));
   const groups = [...graph.keys()]
-    .filter((file) => reach.get(file)?.has(file))
-    .map((file) =>
-      [...graph.keys()].filter((each) => reach.get(file)?.has(each) && reach.get(each)?.has(file)).sort(),
+    .filter((each) => reach.get(each)?.has(each))
+    .map((each) =>
+      [...graph.keys()].filter((other) => reach.get(each)?.has(other) && reach.get(other)?.has(each)).sort(),
     );
   return [...new Set(groups.map((group) => group.join()))].sort().map((group) => group.split(','));
 }
 
-function reachedFrom(file: string, graph: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
+function reachedFrom(start: string, graph: Graph): ReadonlySet<string> {
   const reached = new Set<string>();
-  const waiting = [...(graph.get(file) ?? [])];
+  const waiting = [...(graph.get(start) ?? [])];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     if (reached.has(next)) continue;
     reached.add(next);

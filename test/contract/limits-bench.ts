@@ -6,12 +6,8 @@ import type {
   SettlementRecord,
 } from '../../application/ports/ledger.ts';
 import type { Caller } from '../../domain/identity/caller.ts';
-import {
-  type LimitTerms,
-  type RateLimit,
-  type SubjectKind,
-  subjectKey,
-} from '../../domain/limits/rate-limit.ts';
+import { type LimitTerms, type RateLimit, subjectKey } from '../../domain/limits/rate-limit.ts';
+import type { SubjectKind } from '../../domain/shared/rate-limit-names.ts';
 import { admitted, anAsk, aRecord, pricedAt, type Query } from './ledger-bench.ts';
 
 export const noTerms: LimitTerms = { requests: undefined, tokens: undefined, inFlight: undefined };

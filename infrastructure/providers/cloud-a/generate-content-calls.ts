@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { callId } from '../../../domain/calls/call-ids.ts';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
-import { callId } from '../../../domain/chat/chat-envelope.ts';
 import { isFilled, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { maxHeldBackChars } from '../../../domain/shared/limits.ts';
 import { PartialArguments } from './generate-content-arguments.ts';

@@ -1,4 +1,4 @@
-import { signed } from '../../../domain/chat/thought-signature.ts';
+import { signed } from '../../../domain/calls/thought-signature.ts';
 import {
   isObject,
   isAbsent,

@@ -1,5 +1,5 @@
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
-import { signed } from '../../../domain/chat/thought-signature.ts';
+import { signed } from '../../../domain/calls/thought-signature.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { maxTranslatedToolCalls } from '../../../domain/shared/limits.ts';
 import { CandidateCalls, type CandidatePiece, signaturesIn } from './generate-content-calls.ts';

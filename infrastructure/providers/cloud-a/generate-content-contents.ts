@@ -2,9 +2,9 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
-import { exactObject, inputOf } from '../../../domain/messages/chat-answer.ts';
+import { exactObject, inputOf } from '../../../domain/calls/call-input.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
-import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
+import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
   emptyConversation,

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
-import { signed } from '../../../domain/chat/thought-signature.ts';
+import { signed } from '../../../domain/calls/thought-signature.ts';
 import {
   isAbsent,
   isDeeperThan,

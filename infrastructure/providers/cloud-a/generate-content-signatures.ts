@@ -1,4 +1,4 @@
-import { carriedSignature } from '../../../domain/chat/thought-signature.ts';
+import { carriedSignature } from '../../../domain/calls/thought-signature.ts';
 import {
   isObject,
   isAbsent,

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
-import { isThinkingPart } from '../../../domain/chat/reasoning-fields.ts';
+import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, stringOf } from '../../../domain/shared/field-errors.ts';

@@ -1,4 +1,4 @@
-import { paragraphs } from '../../../domain/messages/blocks.ts';
+import { paragraphs } from '../../../domain/shared/message-content.ts';
 import { type JsonObject, only, without } from '../../../domain/shared/json.ts';
 
 /** What describes a tool to a model. The description may be empty. */

@@ -1,7 +1,7 @@
 import { promptDetails } from '../../../domain/chat/prompt-details.ts';
 import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isAbsent, isObject, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
-import { messagesBodyUsage } from '../../../domain/messages/observe-messages.ts';
+import { messagesBodyUsage } from '../../../domain/ledger/messages-body-usage.ts';
 
 /**
  * The usage in the format of chat. Cache reads and writes are details of the whole prompt, and thinking tokens are

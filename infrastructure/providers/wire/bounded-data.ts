@@ -1,4 +1,4 @@
-import { backslashFrom, closingQuote } from '../../../domain/shared/backslashes.ts';
+import { backslashFrom, closingQuote } from '../../../domain/text/backslashes.ts';
 import {
   maxAnswerMembers,
   maxAnswerValues,

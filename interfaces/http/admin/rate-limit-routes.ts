@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { LimitUnchanged, RateLimits } from '../../../application/ports/rate-limits.ts';
-import { type LimitSubject, type SubjectKind, subjectKinds } from '../../../domain/limits/rate-limit.ts';
+import type { LimitSubject } from '../../../domain/limits/rate-limit.ts';
+import { type SubjectKind, subjectKinds } from '../../../domain/shared/rate-limit-names.ts';
 import {
   type AdminCall,
   type AdminFailure,

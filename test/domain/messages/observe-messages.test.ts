@@ -1,11 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import {
-  laterUsage,
-  MessagesObserver,
-  messagesBodyUsage,
-  observeMessage,
-} from '../../../domain/messages/observe-messages.ts';
+import { messagesBodyUsage } from '../../../domain/ledger/messages-body-usage.ts';
+import { laterUsage, MessagesObserver, observeMessage } from '../../../domain/messages/observe-messages.ts';
 import { type Json, type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
+import { maxKnownMembers } from '../../../domain/text/json-in-text.ts';
 import { jsonEdits, jsonErrorEdits } from '../../../domain/payload/json-edits.ts';
 import { edited } from '../../../domain/text/text-edits.ts';
-import { maxKnownMembers } from '../../../domain/shared/limits.ts';
 import { exactJsonText } from '../../support/arbitraries/json-text.ts';
 import { costWithin } from '../../support/cost.ts';
 

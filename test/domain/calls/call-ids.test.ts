@@ -1,12 +1,10 @@
+import { callId, CallIds } from '../../../domain/calls/call-ids.ts';
 import { describe, expect, it } from '@jest/globals';
-import { callId } from '../../../domain/chat/chat-envelope.ts';
-import { CallIds } from '../../../domain/messages/chat-answer.ts';
 
 const uuid = '01a22880ba40747d875b43c70ad6ccfe';
 const another = '01a22880ba40747d875b43c70ad6ccff';
 const inChat = (id: string, ordinal: number) => callId({ id: `chatcmpl-${id}` }, 127, ordinal);
-const inMessages = (id: string, ordinal: number) =>
-  new CallIds({ id: `msg_${id}`, model: 'm' }).give('', ordinal);
+const inMessages = (id: string, ordinal: number) => new CallIds({ id: `msg_${id}` }).give('', ordinal);
 
 describe('an id that the gateway makes for a call', () => {
   it.each([

@@ -1,4 +1,5 @@
-import { type CallPiece, inputOf, isEmptyArguments } from './chat-answer.ts';
+import { inputOf, isEmptyArguments } from './call-input.ts';
+import type { CallPiece } from './call-pieces.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
