@@ -1,57 +1,6 @@
 import { inputOf, isEmptyArguments } from './call-input.ts';
 import type { CallPiece } from './call-pieces.ts';
-
-const quote = 0x22;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-
-/** White space that may surround a JSON value. */
-const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
-
-/** Follows the arguments of a call as they arrive, and detects when the object that they should be is complete. */
-export class ObjectText {
-  begun = false;
-  complete = false;
-  /** The arguments begin as something other than an object. */
-  isOther = false;
-  /** More text came after the object. */
-  goesOn = false;
-  /** Nothing is in the object so far. */
-  isEmpty = true;
-  private depth = 0;
-  private inString = false;
-  private escaped = false;
-
-  see(text: string): void {
-    for (let at = 0; at < text.length && !this.isOther && !this.goesOn; at += 1) {
-      const code = text.charCodeAt(at);
-      if (this.inString) this.seeInString(code);
-      else if (!blanks.has(code)) this.seeToken(code);
-    }
-  }
-
-  private seeToken(code: number): void {
-    this.isOther = !this.begun && code !== openBrace;
-    this.isEmpty &&= !this.begun || code === closeBrace;
-    this.begun = true;
-    this.goesOn = this.complete;
-    if (code === quote) this.inString = true;
-    else if (code === openBrace || code === openBracket) this.depth += 1;
-    else if (code === closeBrace || code === closeBracket) {
-      this.depth -= 1;
-      if (this.depth === 0) this.complete = true;
-    }
-  }
-
-  private seeInString(code: number): void {
-    if (this.escaped) this.escaped = false;
-    else if (code === backslash) this.escaped = true;
-    else if (code === quote) this.inString = false;
-  }
-}
+import { ObjectText } from './object-text.ts';
 
 /** A value may follow these in an object. */
 const valueFollows: ReadonlySet<string | undefined> = new Set([':', '[', ',']);

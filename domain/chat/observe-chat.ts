@@ -1,5 +1,5 @@
 import { idInCall } from '../calls/call-pieces.ts';
-import { ObjectText } from '../calls/streamed-calls.ts';
+import { ObjectText } from '../calls/object-text.ts';
 import { generationUsage } from '../ledger/usage.ts';
 import {
   isAbsent,

@@ -2,16 +2,13 @@ import { addFragment } from '../../../domain/shared/fragments.ts';
 import { maxStreamEventBytes } from '../../../domain/shared/limits.ts';
 import { type Sealed, seal } from '../../../domain/shared/stream-machine.ts';
 import type { TextFrame } from '../../../domain/shared/text-frame.ts';
+import { isJsonBlank, JsonBrackets } from '../../../domain/text/json-brackets.ts';
 import { exceedsEventLimits } from './bounded-data.ts';
 
-const quote = 0x22;
 const comma = 0x2c;
 const openBracket = 0x5b;
-const backslash = 0x5c;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
  * Where the next byte is: before the array, between its elements, inside one, or after the end of all that is read. The
@@ -21,9 +18,7 @@ interface Scan {
   place: 'before' | 'between' | 'inside' | 'over';
   readonly fragments: Uint8Array[];
   size: number;
-  depth: number;
-  inString: boolean;
-  escaped: boolean;
+  readonly brackets: JsonBrackets;
 }
 
 /**
@@ -33,7 +28,7 @@ interface Scan {
  * Bounded: an element over `maxStreamEventBytes`, or for which `exceedsEventLimits` is true, ends the stream with `oversize`.
  */
 export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, TextFrame>({
-  start: () => ({ place: 'before', fragments: [], size: 0, depth: 0, inString: false, escaped: false }),
+  start: () => ({ place: 'before', fragments: [], size: 0, brackets: new JsonBrackets() }),
   step: (scan, chunk) => {
     const frames: TextFrame[] = [];
     let from = 0;
@@ -45,7 +40,7 @@ export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, Tex
         if (found === 'garbage') giveUp(scan, frames, frameOf(chunk.subarray(at, at + 1)));
         if (found !== 'element') continue;
       }
-      if (!closes(scan, byte)) continue;
+      if (!scan.brackets.closes(byte)) continue;
       keep(scan, chunk.subarray(from, at + 1), frames);
       complete(scan, frames);
     }
@@ -58,7 +53,7 @@ export const jsonArrayFrames: Sealed<Buffer, TextFrame> = seal<Scan, Buffer, Tex
 
 /** Takes a byte outside of an element: the byte begins an element, belongs between two, or is garbage. */
 function enter(scan: Scan, byte: number): 'element' | 'between' | 'garbage' {
-  if (blanks.has(byte)) return 'between';
+  if (isJsonBlank(byte)) return 'between';
   if (byte === openBrace) {
     scan.place = 'inside';
     return 'element';
@@ -66,23 +61,6 @@ function enter(scan: Scan, byte: number): 'element' | 'between' | 'garbage' {
   const expected = scan.place === 'before' ? byte === openBracket : byte === comma || byte === closeBracket;
   scan.place = byte === closeBracket ? 'over' : 'between';
   return expected ? 'between' : 'garbage';
-}
-
-/** Takes a byte of an element. Returns true if it is the last one. */
-function closes(scan: Scan, byte: number): boolean {
-  if (scan.inString) {
-    if (scan.escaped) scan.escaped = false;
-    else if (byte === backslash) scan.escaped = true;
-    else if (byte === quote) scan.inString = false;
-    return false;
-  }
-  if (byte === quote) scan.inString = true;
-  else if (byte === openBrace || byte === openBracket) scan.depth += 1;
-  else if (byte === closeBrace || byte === closeBracket) {
-    scan.depth -= 1;
-    return scan.depth === 0;
-  }
-  return false;
 }
 
 function keep(scan: Scan, bytes: Buffer, frames: TextFrame[]): void {
