@@ -61,7 +61,7 @@ const options = {
 
 async function side(cluster: CitusCluster, distribution: 'none' | 'citus'): Promise<Side> {
   const url = await cluster.makeDatabase(distribution);
-  await migrate(url, path.join(root, 'migrations'), { distribution });
+  await migrate(url, path.join(root, 'migrations'), distribution);
   const client = new Client(url);
   await client.connect();
   const callers = await makeUsers(client, owners, distribution, true);

@@ -131,7 +131,7 @@ async function queries(pool: DatabasePool): Promise<Queries> {
 
 const answer = (pool: DatabasePool, query: string): Promise<string> =>
   answerOf(
-    requestLogRoutes({ requestLogs: requestLogsStore(pool) }),
+    requestLogRoutes({ requestLogs: requestLogsStore(pool, 'none') }),
     '/api/v1/admin/observability/request-logs',
     query,
   );

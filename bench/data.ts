@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { availableParallelism, loadavg } from 'node:os';
 import path from 'node:path';
 import { type DatabasePool, sql } from 'slonik';
+import type { CatalogueInsight } from '../application/ports/model-list.ts';
 import type { Reports } from '../application/ports/reports.ts';
 import { reportLeaderboard } from '../application/reports/report-leaderboard.ts';
 import { daysWindow, rangeWindow } from '../domain/reports/report-window.ts';
@@ -66,16 +67,18 @@ async function measure(reports: Reports): Promise<boolean> {
 /** For the 95th percentile. The first overview of a process reads a day of rows, later ones only new rows. */
 const overviewLimitMs = 100;
 
+const noRoutes: CatalogueInsight = {
+  ofRoute: () => {
+    throw new TypeError('there are no routes');
+  },
+  ofProvider: () => {
+    throw new TypeError('there are no providers');
+  },
+};
+
 async function measureOverview(pool: DatabasePool): Promise<boolean> {
   const routes = overviewRoutes({
-    overview: overviewStore(pool, {
-      ofRoute: () => {
-        throw new TypeError('there are no routes');
-      },
-      ofProvider: () => {
-        throw new TypeError('there are no providers');
-      },
-    }),
+    overview: overviewStore(pool, noRoutes, 'none'),
     journalRecords: async () => ({ count: 0, isLowerBound: false, items: [] }),
     configuredSetup: () => ({ mailConfigured: false, telemetryConfigured: false, ownDatabase: false }),
   });
@@ -110,7 +113,7 @@ async function showPlans(pool: DatabasePool, reports: Reports): Promise<void> {
   const users = board.leaders.map(({ userId }) => userId);
   const statements = {
     'oldest log': ask.moment(),
-    'spend, 30 days': ask.ledgerUsage(daysWindow(30, now), 'all'),
+    'spend, 30 days': ask.ledgerUsage(daysWindow(30, now), 'all', 'none'),
     'leaderboard, 7 days': ask.userModelUsage(rangeWindow('7d', now)),
     'leaderboard, 31 days': ask.userModelUsage(month),
     'its chart': ask.userSpend(month, users.slice(0, 5)),
@@ -136,10 +139,10 @@ const database = await startEmbeddedPostgres({
   settings: { max_wal_size: '4GB', synchronous_commit: 'off' },
 });
 try {
-  await migrate(database.url, migrations);
+  await migrate(database.url, migrations, 'none');
   await fill(database.url);
   const pool = await openPool(database.url, 2);
-  const reports = reportStore(pool);
+  const reports = reportStore(pool, 'none');
   for (const rows of sizes) {
     await grow(database.url, rows);
     const counts = await pool.one(sql.unsafe`

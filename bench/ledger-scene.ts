@@ -29,7 +29,7 @@ export async function ledgerScene(): Promise<LedgerScene> {
   const folder = await sweptFolder('bench');
   const dataDir = path.join(folder, 'database');
   const database = await startEmbeddedPostgres({ dataDir });
-  await migrate(database.url, path.join(root, 'migrations'));
+  await migrate(database.url, path.join(root, 'migrations'), 'none');
   const pool = await openPool(database.url, 10);
   const onFault = (error: unknown): void => void process.stderr.write(`${String(error)}\n`);
   return {

@@ -218,7 +218,7 @@ const database = await startEmbeddedPostgres({
   settings: { max_wal_size: '4GB', synchronous_commit: 'off' },
 });
 try {
-  await migrate(database.url, path.join(import.meta.dirname, '..', 'migrations'));
+  await migrate(database.url, path.join(import.meta.dirname, '..', 'migrations'), 'none');
   const pool = await openPool(database.url, 4);
   await runAll(database.url, fill(5));
   await measureAuthentication(pool, 10);

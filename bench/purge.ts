@@ -139,7 +139,7 @@ const database = await startEmbeddedPostgres({
 });
 const upstream = await startUpstream();
 try {
-  await migrate(database.url, path.join(root, 'migrations'));
+  await migrate(database.url, path.join(root, 'migrations'), 'none');
   await fillLogs(database.url, Math.floor(rows / 2), Math.ceil(rows / 2));
   out(`sizes: ${await sizesOf(database.url)}`);
   const configFile = path.join(folder, 'gateway.yaml');

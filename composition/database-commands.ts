@@ -84,7 +84,7 @@ export async function migrateCommand(args: readonly string[]): Promise<number> {
   const work = async (url: string): Promise<number> => {
     const files = check
       ? await pendingMigrations(url, migrationsFolder, distribution)
-      : await migrate(url, migrationsFolder, { distribution });
+      : await migrate(url, migrationsFolder, distribution);
     return tellMigrations(check ? 'pending' : 'applied', files, await newerMigrations(url, migrationsFolder));
   };
   return withDatabaseOf(loaded, work, !check);

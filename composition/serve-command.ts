@@ -82,7 +82,7 @@ export async function serveCommand(
   try {
     if (control.first && values['no-migrate'] === true) await tellPending(database, log);
     else if (control.first)
-      for (const applied of await migrate(database.url, migrationsFolder, database))
+      for (const applied of await migrate(database.url, migrationsFolder, database.distribution))
         log.info({ applied }, 'migration');
     if (control.first) await tellNewer(database, log);
     if (control.first) await prepare(serving, loaded.right, variables, database.url);

@@ -167,7 +167,7 @@ const fromShards = {
 const taking = { none: fromOneTable, citus: fromShards } as const satisfies Record<Distribution, unknown>;
 
 /** Hands out deliveries to any number of dispatchers, each mail once. */
-export const alertQueue = (pool: DatabasePool, distribution: Distribution = 'none'): AlertQueue => ({
+export const alertQueue = (pool: DatabasePool, distribution: Distribution): AlertQueue => ({
   claim: async () => {
     const found = await taking[distribution].claim(pool);
     return found === null ? undefined : claimedDelivery(found);

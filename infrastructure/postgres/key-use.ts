@@ -19,7 +19,7 @@ export interface KeyUse {
 }
 
 /** Days are UTC days of `at`. A process that dies loses at most a few seconds of them. */
-export function keyUse(pool: DatabasePool, distribution: Distribution = 'none'): KeyUse {
+export function keyUse(pool: DatabasePool, distribution: Distribution): KeyUse {
   const write = distribution === 'citus' ? writeEachDay : writeDays;
   /** The day that waits to be written, by key. */
   const waiting = new Map<string, string>();

@@ -54,19 +54,19 @@ interface Applied {
 export async function migrate(
   url: string,
   dir: string,
-  options: { readonly lockTimeoutMs?: number; readonly distribution?: Distribution } = {},
+  distribution: Distribution,
+  lockTimeoutMs = defaultLockTimeoutMs,
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
-  const functions = await functionsOf(dir, options.distribution ?? 'none');
-  const timeoutMs = options.lockTimeoutMs ?? defaultLockTimeoutMs;
+  const functions = await functionsOf(dir, distribution);
   const applied = await withAdvisoryLock(
     url,
     migrationLock,
     () => withClient(url, (client) => applyAll(client, migrations, functions)),
-    timeoutMs,
+    lockTimeoutMs,
   );
   if (applied === undefined)
-    throw new Error(`Another process has been migrating the database for ${timeoutMs / 1000} s`);
+    throw new Error(`Another process has been migrating the database for ${lockTimeoutMs / 1000} s`);
   return applied;
 }
 
@@ -149,7 +149,7 @@ const appliedOf = (functions: readonly SqlFile[] | CitusFunctions): readonly Sql
 export async function pendingMigrations(
   url: string,
   dir: string,
-  distribution: Distribution = 'none',
+  distribution: Distribution,
 ): Promise<readonly string[]> {
   const migrations = await readMigrations(dir);
   const functions = await functionsOf(dir, distribution);

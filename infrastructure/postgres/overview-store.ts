@@ -27,7 +27,7 @@ const mostRoutes = 5000;
 export function overviewStore(
   pool: DatabasePool,
   insight: CatalogueInsight,
-  distribution: Distribution = 'none',
+  distribution: Distribution,
 ): OverviewStore {
   const hours = overviewHours();
   return {

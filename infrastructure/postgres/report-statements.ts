@@ -36,11 +36,9 @@ const owners = {
 } as const satisfies Record<OwnerKind, unknown>;
 
 /** On Citus the rows are summed on their shards before they are grouped in several ways. */
-export const ledgerUsage = (
-  window: Window,
-  ownerKind: OwnerKind,
-  distribution: Distribution = 'none',
-) => sql.type(row(ledgerUsageRow))`
+export const ledgerUsage = (window: Window, ownerKind: OwnerKind, distribution: Distribution) => sql.type(
+  row(ledgerUsageRow),
+)`
   select g.bucket_start, g.user_id, case when g.user_id is null then g.team_id end as team_id,
          coalesce(u.name, t.name) as owner_name, g.model_key, g.pricing_status, g.request_count, g.cost_picousd
   from (

@@ -10,7 +10,7 @@ import * as statements from './report-statements.ts';
 import { onSnapshot } from './snapshot.ts';
 
 /** Reports over the rollups, never over whole tables. Each is read in one transaction with one snapshot. */
-export const reportStore = (pool: DatabasePool, distribution: Distribution = 'none'): Reports => ({
+export const reportStore = (pool: DatabasePool, distribution: Distribution): Reports => ({
   onSnapshot: (read) =>
     onSnapshot(pool, async (connection) => read(await snapshot(connection, distribution)), settings),
 });

@@ -105,7 +105,7 @@ const attemptRow = t.type({
   latency_ms: t.number,
 });
 
-export const requestLogsStore = (pool: DatabasePool, distribution: Distribution = 'none'): RequestLogs => ({
+export const requestLogsStore = (pool: DatabasePool, distribution: Distribution): RequestLogs => ({
   page: (filter, page) =>
     readList(pool, async (connection) => {
       const list = distribution === 'citus' ? readInOrder(listOf(filter)) : listOf(filter);

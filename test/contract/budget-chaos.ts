@@ -112,7 +112,7 @@ async function aServer(folder: string) {
     server = await start();
     proxy.to(server.url);
   };
-  await migrate(server.url, migrations);
+  await migrate(server.url, migrations, 'none');
   return {
     url: proxy.to(server.url),
     /** Cuts every connection; the server keeps running. */

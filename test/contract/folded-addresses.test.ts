@@ -36,7 +36,7 @@ describe.each([
       client.query(`create database ${name} encoding 'UTF8' ${locale} template template0`),
     );
     const url = withDatabaseName(base.url(), name);
-    await migrate(url, migrations);
+    await migrate(url, migrations, 'none');
     pool = await openPool(url, 4);
   });
   afterAll(async () => {

@@ -41,7 +41,7 @@ const daysOf = async (ids: readonly string[]) =>
 describe('the day on which a key was last used', () => {
   it('is the latest day in UTC and never goes back, whichever replica writes first', async () => {
     const [id = ''] = await someKeys(1);
-    const [use, other] = [keyUse(pool), keyUse(pool)];
+    const [use, other] = [keyUse(pool, 'none'), keyUse(pool, 'none')];
     for (const day of ['2024-02-28', '2024-02-29', '2024-02-27']) use.note(id, at(day));
     other.note(id, at('2024-02-28'));
     await use.write();
@@ -59,7 +59,7 @@ describe('the day on which a key was last used', () => {
   it('is no later than the present day of the database, also if the clock of a replica was ahead', async () => {
     const [id = '', old = ''] = await someKeys(2);
     await query(`update api_keys set last_used_on = '2999-12-31' where api_key_id = $1`, [old]);
-    const use = keyUse(pool);
+    const use = keyUse(pool, 'none');
     use.note(id, at('2999-12-31'));
     use.note(old, Date.now());
     await use.write();
@@ -76,7 +76,7 @@ describe('the day on which a key was last used', () => {
 
   it('is written for thousands of keys at once, and not again for the same day', async () => {
     const ids = await someKeys(2_500);
-    const use = keyUse(pool);
+    const use = keyUse(pool, 'none');
     for (const id of [randomUUID(), ...ids]) use.note(id, at('2024-02-29'));
     await use.write();
     expect(new Set(await daysOf(ids))).toEqual(new Set(['2024-02-29']));
@@ -89,7 +89,7 @@ describe('the day on which a key was last used', () => {
 
   it('does not wait for locks: a locked row is written the next time', async () => {
     const [held = '', free = ''] = (await someKeys(2)).toSorted();
-    const use = keyUse(pool);
+    const use = keyUse(pool, 'none');
     for (const id of [held, free]) use.note(id, at('2024-02-29'));
     const other = await holder(database.url());
     await other.query('select from api_keys where api_key_id = $1 for update', [held]);
@@ -102,7 +102,7 @@ describe('the day on which a key was last used', () => {
 
   it('is written the next time if it is noted during a write', async () => {
     const [id = ''] = await someKeys(1);
-    const use = keyUse(pool);
+    const use = keyUse(pool, 'none');
     use.note(id, at('2024-02-28'));
     const writing = use.write();
     use.note(id, at('2024-02-29'));
@@ -113,7 +113,7 @@ describe('the day on which a key was last used', () => {
 
   it('is pending for at most 50,000 keys, and remembered for about as many', async () => {
     const [first = '', late = ''] = await someKeys(2);
-    const use = keyUse(pool);
+    const use = keyUse(pool, 'none');
     const day = at('2024-02-29');
     const days = () => Promise.all([daysOf([first]), daysOf([late])]);
     use.note(first, day);

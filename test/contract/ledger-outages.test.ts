@@ -342,7 +342,7 @@ describe('a database connection that is lost', () => {
   it('by a server restart is replaced, and no recorded row is missing', async () => {
     const dataDir = path.join(await makeTestFolder('restarted'), 'server');
     let server = await startEmbeddedPostgres({ dataDir, testing: true });
-    await migrate(server.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
+    await migrate(server.url, path.join(import.meta.dirname, '..', '..', 'migrations'), 'none');
     const way = await tcpProxy();
     const store = await openLedger(way.to(server.url));
     const user = await withClient(server.url, (ask) => aUser(ask, { amount: 1_000_000n }));

@@ -227,9 +227,9 @@ describe('request logs in several partitions', () => {
   afterAll(() => pool.end());
 
   it('are one list in order of time', async () => {
-    const { items, total } = await requestLogsStore(pool).page({}, { page: 1, pageSize: 200 });
+    const { items, total } = await requestLogsStore(pool, 'none').page({}, { page: 1, pageSize: 200 });
     expect([items.map(({ requestLogId }) => requestLogId), total]).toEqual([ids.toReversed(), 90]);
-    const tagged = await requestLogsStore(pool).page(
+    const tagged = await requestLogsStore(pool, 'none').page(
       { tag: { key: 'k', value: 'v' }, modelKey: 'm-1' },
       { page: 2, pageSize: 7 },
     );

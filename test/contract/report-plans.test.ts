@@ -16,7 +16,7 @@ describe('a report whose connection is lost while it is read', () => {
   it('counts as database trouble, not as a defect', async () => {
     const proxy = await tcpProxy();
     const pool = await openPool(proxy.to(database.url()), 1);
-    const lost = reportStore(pool).onSnapshot(async (snapshot) => {
+    const lost = reportStore(pool, 'none').onSnapshot(async (snapshot) => {
       proxy.cut();
       return snapshot.harnessCounts(rangeWindow('7d', snapshot.now));
     });
@@ -97,10 +97,14 @@ describe('the plans of reports', () => {
 
   it.each([
     ['the time of the oldest log', async () => ask.moment(), []],
-    ['the spend report', async () => ask.ledgerUsage(window, 'all'), ['bucket_start >=', 'bucket_start <']],
+    [
+      'the spend report',
+      async () => ask.ledgerUsage(window, 'all', 'none'),
+      ['bucket_start >=', 'bucket_start <'],
+    ],
     [
       'the spend report of teams',
-      async () => ask.ledgerUsage(window, 'team'),
+      async () => ask.ledgerUsage(window, 'team', 'none'),
       ['bucket_start >=', 'bucket_start <'],
     ],
     [

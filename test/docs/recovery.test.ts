@@ -80,7 +80,7 @@ function follow(bin: string): void {
       await client.query('create database gateway');
       await client.query('create database other');
     });
-    await migrate(url, path.join(root, 'migrations'));
+    await migrate(url, path.join(root, 'migrations'), 'none');
     upstream = await startSimulatedUpstream({ port: 0 });
     const file = basicConfig(upstream.url, key);
     gateway = await startGateway(file, url);

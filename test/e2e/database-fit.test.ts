@@ -113,7 +113,7 @@ describe('gateway migrate with distribution: citus', () => {
     const { out, err, code } = await migrateTo('citus');
     expect([code, out]).toEqual([1, '']);
     expect(err).toContain('create extension citus');
-    expect(await pendingMigrations(database.url(), migrations)).toEqual([]);
+    expect(await pendingMigrations(database.url(), migrations, 'none')).toEqual([]);
   });
 });
 

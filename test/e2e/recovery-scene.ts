@@ -45,7 +45,7 @@ export async function archivedServer(): Promise<ArchivedServer> {
   // The server's user needs access to it, and has none to the folder of the test run.
   const archive = await mkdtemp(path.join(os.tmpdir(), 'gateway-archive-'));
   const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
-  await migrate(first.url, migrations);
+  await migrate(first.url, migrations, 'none');
   await first.stop();
   const { uid, gid } = await stat(path.join(own, 'cluster'));
   await chown(archive, uid, gid);

@@ -103,14 +103,14 @@ describe('a database URL with several hosts', () => {
 
   it('is used by the migrations in the same way', async () => {
     const url = urlOf([dead, hostOf(standby), hostOf(primary)]);
-    expect(await pendingMigrations(url, migrations)).toEqual([]);
-    expect(await migrate(url, migrations)).toEqual([]);
+    expect(await pendingMigrations(url, migrations, 'none')).toEqual([]);
+    expect(await migrate(url, migrations, 'none')).toEqual([]);
   });
 
   it('fails with the reason for each host, and without the password, if no host is suitable', async () => {
     const url = urlOf([dead, hostOf(standby)]);
     const why = `${dead}: connect ECONNREFUSED ${dead}; ${hostOf(standby)}: the server is read-only`;
-    await expect(pendingMigrations(url, migrations)).rejects.toThrow(
+    await expect(pendingMigrations(url, migrations, 'none')).rejects.toThrow(
       `The database cannot be reached: ${why}`,
     );
     const error: unknown = await reached(url).catch((reason: unknown) => reason);
@@ -173,7 +173,7 @@ describe('an invalid database URL', () => {
     ['u:secret-of-the-url@a,b/db?sslmode=prefer', /sslmode must be one of/],
   ])('is rejected by both drivers and check-config, without its password: %s', async (rest, why) => {
     const url = `postgres://${rest}`;
-    for (const opening of [openPool(url, 1), pendingMigrations(url, migrations)]) {
+    for (const opening of [openPool(url, 1), pendingMigrations(url, migrations, 'none')]) {
       await expect(opening).rejects.toThrow(why);
       await expect(opening).rejects.not.toThrow(/secret-of-the-url/);
     }

@@ -18,10 +18,16 @@ const write = (name: string, text: string): Promise<void> => writeFile(path.join
 const query = async (url: string, sql: string): Promise<readonly unknown[]> =>
   connected(url, async (client) => (await client.query<Record<string, unknown>>(sql)).rows);
 
+const migrateFrom = (folder: string, lockTimeoutMs?: number): Promise<readonly string[]> =>
+  migrate(database.url, folder, 'none', lockTimeoutMs);
+
+const pendingIn = (folder: string): Promise<readonly string[]> =>
+  pendingMigrations(database.url, folder, 'none');
+
 const migrateInNewProcess = async (url: string): Promise<readonly string[]> => {
   const module = pathToFileURL(path.join(projectRoot, 'infrastructure/postgres/migrate.ts')).href;
   const script = `const { migrate } = await import(${JSON.stringify(module)});
-    console.log(JSON.stringify(await migrate(${JSON.stringify(url)}, ${JSON.stringify(dir)})));`;
+    console.log(JSON.stringify(await migrate(${JSON.stringify(url)}, ${JSON.stringify(dir)}, 'none')));`;
   const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -45,8 +51,8 @@ describe('migrate', () => {
     await write('0002_add.sql', 'ALTER TABLE a ADD COLUMN n integer;');
     await write('0001_first.sql', 'CREATE TABLE a (id integer); CREATE TABLE b (id integer);');
 
-    expect(await migrate(database.url, dir)).toEqual(['0001_first.sql', '0002_add.sql']);
-    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await migrateFrom(dir)).toEqual(['0001_first.sql', '0002_add.sql']);
+    expect(await migrateFrom(dir)).toEqual([]);
     expect(await query(database.url, 'SELECT n FROM a')).toEqual([]);
     expect(await query(database.url, 'SELECT version, name FROM schema_migrations ORDER BY 1')).toEqual([
       { version: 1, name: '0001_first.sql' },
@@ -57,8 +63,8 @@ describe('migrate', () => {
   it('does nothing for a folder without migrations that has other files', async () => {
     await write('schema.sql', 'not a migration');
     await write('README.md', 'not a migration either');
-    expect(await migrate(database.url, dir)).toEqual([]);
-    expect(await pendingMigrations(database.url, dir)).toEqual([]);
+    expect(await migrateFrom(dir)).toEqual([]);
+    expect(await pendingIn(dir)).toEqual([]);
   });
 
   it('applies the files in one of four processes at the same time while the others wait', async () => {
@@ -78,14 +84,14 @@ describe('migrate', () => {
     await write('0001_slow.sql', 'SELECT FROM held;');
     await connected(database.url, async (holder) => {
       await holder.query('BEGIN; LOCK TABLE held');
-      const slow = migrate(database.url, dir);
+      const slow = migrateFrom(dir);
       const began = Date.now();
       const locks = `SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
         WHERE l.locktype = 'advisory' AND d.datname = current_database()`;
       while ((await query(database.url, locks)).length === 0) {
         expect(Date.now() - began).toBeLessThan(30_000);
       }
-      await expect(migrate(database.url, dir, { lockTimeoutMs: 200 })).rejects.toThrow(
+      await expect(migrateFrom(dir, 200)).rejects.toThrow(
         'Another process has been migrating the database for 0.2 s',
       );
       await holder.query('ROLLBACK');
@@ -97,33 +103,31 @@ describe('migrate', () => {
     await write('0001_good.sql', 'CREATE TABLE a (id integer);');
     await write('0002_bad.sql', 'CREATE TABLE b (id integer);\n\nINSERT INTO nowhere VALUES (1);\n');
 
-    await expect(migrate(database.url, dir)).rejects.toThrow(
+    await expect(migrateFrom(dir)).rejects.toThrow(
       'Migration 0002_bad.sql failed in line 3: error: relation "nowhere" does not exist',
     );
     expect(
       await query(database.url, `SELECT to_regclass('a') IS NULL AS a, to_regclass('b') IS NULL AS b`),
     ).toEqual([{ a: false, b: true }]);
-    expect(await pendingMigrations(database.url, dir)).toEqual(['0002_bad.sql']);
+    expect(await pendingIn(dir)).toEqual(['0002_bad.sql']);
   });
 
   it('does not carry a setting of one file into the next', async () => {
     await write('0001_dump.sql', `SELECT pg_catalog.set_config('search_path', '', false);`);
     await write('0002_next.sql', 'CREATE TABLE a (id integer);');
-    expect(await migrate(database.url, dir)).toHaveLength(2);
+    expect(await migrateFrom(dir)).toHaveLength(2);
   });
 
   it('runs a file marked -- no-transaction outside of a transaction', async () => {
     await write('0001_table.sql', 'CREATE TABLE a (id integer);');
     await write('0002_index.sql', 'CREATE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);');
-    await expect(migrate(database.url, dir)).rejects.toThrow(/0002_index.sql failed.*transaction block/);
+    await expect(migrateFrom(dir)).rejects.toThrow(/0002_index.sql failed.*transaction block/);
 
     await write(
       '0002_index.sql',
       '-- no-transaction\nCREATE INDEX CONCURRENTLY IF NOT EXISTS a_id ON a (id);',
     );
-    expect(await Promise.all([migrate(database.url, dir), migrate(database.url, dir)])).toContainEqual([
-      '0002_index.sql',
-    ]);
+    expect(await Promise.all([migrateFrom(dir), migrateFrom(dir)])).toContainEqual(['0002_index.sql']);
     expect(
       await query(database.url, "SELECT indisvalid FROM pg_index WHERE indexrelid = 'a_id'::regclass"),
     ).toEqual([{ indisvalid: true }]);
@@ -131,18 +135,18 @@ describe('migrate', () => {
 
   it('refuses a file that was changed after it was applied', async () => {
     await write('0001_first.sql', 'CREATE TABLE a (id integer);\n');
-    await migrate(database.url, dir);
+    await migrateFrom(dir);
     await write('0001_first.sql', 'CREATE TABLE a (id bigint);\n');
     const error = 'Migration 0001_first.sql was changed after it was applied (as 0001_first.sql)';
-    await expect(migrate(database.url, dir)).rejects.toThrow(error);
-    await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
+    await expect(migrateFrom(dir)).rejects.toThrow(error);
+    await expect(pendingIn(dir)).rejects.toThrow(error);
   });
 
   it('accepts an applied file with other line ends', async () => {
     await write('0001_first.sql', 'CREATE TABLE a (\n  id integer\n);\n');
-    await migrate(database.url, dir);
+    await migrateFrom(dir);
     await write('0001_first.sql', 'CREATE TABLE a (\r\n  id integer\r\n);\r\n');
-    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await migrateFrom(dir)).toEqual([]);
   });
 
   it('does not change a database that is newer than the files, nor its functions, and names its newer migrations', async () => {
@@ -152,14 +156,14 @@ describe('migrate', () => {
     await write('0002_second.sql', 'SELECT 2;');
     await mkdir(path.join(dir, 'functions'));
     await write('functions/word.sql', functionSaying('newer'));
-    await migrate(database.url, dir);
+    await migrateFrom(dir);
     expect(await newerMigrations(database.url, dir)).toEqual([]);
     dir = await makeTestFolder('migrations');
     await write('0001_first.sql', 'SELECT 1;');
     await mkdir(path.join(dir, 'functions'));
     await write('functions/word.sql', functionSaying('older'));
-    expect(await pendingMigrations(database.url, dir)).toEqual([]);
-    expect(await migrate(database.url, dir)).toEqual([]);
+    expect(await pendingIn(dir)).toEqual([]);
+    expect(await migrateFrom(dir)).toEqual([]);
     expect(await newerMigrations(database.url, dir)).toEqual(['0002_second.sql']);
     expect(await query(database.url, 'select word()')).toEqual([{ word: 'newer' }]);
   });
@@ -167,9 +171,9 @@ describe('migrate', () => {
   it('refuses a database that lacks a migration before one it has', async () => {
     await write('0001_first.sql', 'SELECT 1;');
     await write('0002_second.sql', 'SELECT 2;');
-    await migrate(database.url, dir);
+    await migrateFrom(dir);
     await query(database.url, 'DELETE FROM schema_migrations WHERE version = 1');
-    await expect(migrate(database.url, dir)).rejects.toThrow(
+    await expect(migrateFrom(dir)).rejects.toThrow(
       'The database lacks migration 0001, but has 0002_second.sql applied after it',
     );
   });
@@ -182,8 +186,8 @@ describe('migrate', () => {
     [['add_index.sql'], 'Migration add_index.sql is not named like 0001_what_it_does.sql'],
   ])('refuses the files %p', async (names, error) => {
     for (const name of names) await write(name, 'SELECT 1;');
-    await expect(migrate(database.url, dir)).rejects.toThrow(error);
-    await expect(pendingMigrations(database.url, dir)).rejects.toThrow(error);
+    await expect(migrateFrom(dir)).rejects.toThrow(error);
+    await expect(pendingIn(dir)).rejects.toThrow(error);
   });
 });
 
@@ -203,25 +207,17 @@ describe('the functions', () => {
 
   it('are created after the tables, in any order among themselves, and again if their text has changed', async () => {
     const first = await release('first', { one: 'select two() + count(*)::integer from a', two: 'select 2' });
-    expect(await pendingMigrations(database.url, first)).toEqual([
-      '0001_table.sql',
-      'functions/one.sql',
-      'functions/two.sql',
-    ]);
-    expect(await migrate(database.url, first)).toEqual([
-      '0001_table.sql',
-      'functions/one.sql',
-      'functions/two.sql',
-    ]);
+    expect(await pendingIn(first)).toEqual(['0001_table.sql', 'functions/one.sql', 'functions/two.sql']);
+    expect(await migrateFrom(first)).toEqual(['0001_table.sql', 'functions/one.sql', 'functions/two.sql']);
     expect(await answer('one')).toEqual([{ answer: 2 }]);
-    expect(await migrate(database.url, first)).toEqual([]);
+    expect(await migrateFrom(first)).toEqual([]);
 
     const second = await release('second', {
       one: 'select two() + count(*)::integer from a',
       two: 'select 3',
     });
-    expect(await pendingMigrations(database.url, second)).toEqual(['functions/two.sql']);
-    expect(await migrate(database.url, second)).toEqual(['functions/two.sql']);
+    expect(await pendingIn(second)).toEqual(['functions/two.sql']);
+    expect(await migrateFrom(second)).toEqual(['functions/two.sql']);
     expect(await answer('one')).toEqual([{ answer: 3 }]);
   });
 
@@ -230,35 +226,35 @@ describe('the functions', () => {
       await release('older', { f: 'select 1' }),
       await release('newer', { f: 'select 2' }),
     ];
-    await migrate(database.url, older);
-    await migrate(database.url, newer);
-    expect(await pendingMigrations(database.url, older)).toEqual([]);
-    expect(await migrate(database.url, older)).toEqual([]);
+    await migrateFrom(older);
+    await migrateFrom(newer);
+    expect(await pendingIn(older)).toEqual([]);
+    expect(await migrateFrom(older)).toEqual([]);
     expect(await answer('f')).toEqual([{ answer: 2 }]);
   });
 
   it('are applied completely or not at all, and the file and the line of an error are named', async () => {
-    await migrate(database.url, await release('good', { a: 'select 1', b: 'select 1' }));
+    await migrateFrom(await release('good', { a: 'select 1', b: 'select 1' }));
     const bad = await release('bad', { a: 'select 2', b: 'select 1\n from nowhere' });
-    await expect(migrate(database.url, bad)).rejects.toThrow(
+    await expect(migrateFrom(bad)).rejects.toThrow(
       'functions/b.sql failed in line 2: error: relation "nowhere" does not exist',
     );
     expect(await answer('a')).toEqual([{ answer: 1 }]);
-    expect(await pendingMigrations(database.url, bad)).toEqual(['functions/a.sql', 'functions/b.sql']);
+    expect(await pendingIn(bad)).toEqual(['functions/a.sql', 'functions/b.sql']);
   });
 
   it('with a changed return type are refused under the same name, and created under another one', async () => {
-    await migrate(database.url, await release('before', { f: 'select 1' }));
+    await migrateFrom(await release('before', { f: 'select 1' }));
     const withText = async (name: string): Promise<string> => {
       const after = await release('after', {});
       const text = `create or replace function ${name}() returns text language sql as $$ select '2' $$;`;
       await writeFile(path.join(after, 'functions', `${name}.sql`), text);
       return after;
     };
-    await expect(migrate(database.url, await withText('f'))).rejects.toThrow(
+    await expect(migrateFrom(await withText('f'))).rejects.toThrow(
       'functions/f.sql failed: error: cannot change return type of existing function',
     );
-    expect(await migrate(database.url, await withText('g'))).toEqual(['functions/g.sql']);
+    expect(await migrateFrom(await withText('g'))).toEqual(['functions/g.sql']);
     expect([await answer('f'), await answer('g')]).toEqual([[{ answer: 1 }], [{ answer: '2' }]]);
   });
 
@@ -270,7 +266,7 @@ describe('the functions', () => {
   ])('are one per file, with its name, and replace the previous one: %s is refused', async (_, text) => {
     const folder = await release('odd', {});
     await writeFile(path.join(folder, 'functions', 'f.sql'), text);
-    await expect(migrate(database.url, folder)).rejects.toThrow('functions/f.sql should hold one statement');
+    await expect(migrateFrom(folder)).rejects.toThrow('functions/f.sql should hold one statement');
   });
 });
 
@@ -278,10 +274,10 @@ describe('pendingMigrations', () => {
   it('names what migrate would apply and changes nothing', async () => {
     await write('0001_first.sql', 'CREATE TABLE a (id integer);');
     await write('0002_second.sql', 'CREATE TABLE b (id integer);');
-    expect(await pendingMigrations(database.url, dir)).toEqual(['0001_first.sql', '0002_second.sql']);
+    expect(await pendingIn(dir)).toEqual(['0001_first.sql', '0002_second.sql']);
     expect(await query(database.url, `SELECT to_regclass('schema_migrations') AS t`)).toEqual([{ t: null }]);
-    await migrate(database.url, dir);
-    expect(await pendingMigrations(database.url, dir)).toEqual([]);
+    await migrateFrom(dir);
+    expect(await pendingIn(dir)).toEqual([]);
   });
 });
 
@@ -290,7 +286,7 @@ describe('the database of a suite', () => {
 
   it('has every migration of the project applied', async () => {
     const names = await readdir(path.join(projectRoot, 'migrations'));
-    expect(await pendingMigrations(own.url(), path.join(projectRoot, 'migrations'))).toEqual([]);
+    expect(await pendingMigrations(own.url(), path.join(projectRoot, 'migrations'), 'none')).toEqual([]);
     const rows = await query(own.url(), 'SELECT name FROM schema_migrations ORDER BY version');
     expect(rows).toEqual(names.filter((name) => /^\d/.test(name)).map((name) => ({ name })));
   });

@@ -79,7 +79,7 @@ function saying(query: string): string {
 
 /** Expects both drivers to connect: that of the stores and that of the migrations. */
 async function reach(url: string): Promise<void> {
-  expect(await pendingMigrations(url, migrations)).toEqual([]);
+  expect(await pendingMigrations(url, migrations, 'none')).toEqual([]);
   const pool = await openPool(url, 1);
   try {
     expect(await pool.oneFirst(sql.unsafe`select 1`)).toBe(1);
@@ -90,7 +90,7 @@ async function reach(url: string): Promise<void> {
 
 /** Expects both drivers to fail. */
 async function refused(url: string, why: RegExp): Promise<void> {
-  await expect(pendingMigrations(url, migrations)).rejects.toThrow(why);
+  await expect(pendingMigrations(url, migrations, 'none')).rejects.toThrow(why);
   const opened = openPool(url, 1).then(async (pool) => {
     try {
       return await pool.oneFirst(sql.unsafe`select 1`);
@@ -207,7 +207,7 @@ describe('an unusable database URL', () => {
     ['sslmode=verify-full&sslkey=/nowhere.pem', /sslcert and sslkey go together/],
   ])('is rejected by both drivers without showing its password: %s', async (query, why) => {
     const url = `postgres://u:secret-of-the-url@127.0.0.1:1/db?${query}`;
-    for (const opening of [openPool(url, 1), pendingMigrations(url, migrations)]) {
+    for (const opening of [openPool(url, 1), pendingMigrations(url, migrations, 'none')]) {
       await expect(opening).rejects.toThrow(why);
       await expect(opening).rejects.not.toThrow(/secret-of-the-url/);
     }

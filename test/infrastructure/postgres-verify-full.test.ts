@@ -41,7 +41,7 @@ beforeAll(async () => {
   await writeFile(fileOf('elsewhere'), elsewhere.authority);
   const log = (): void => undefined;
   server = await startEmbeddedPostgres({ dataDir: path.join(folder, 'data'), log, testing: true });
-  await migrate(server.url, migrations);
+  await migrate(server.url, migrations, 'none');
 });
 afterAll(() => server?.stop());
 
@@ -64,7 +64,7 @@ async function secured(url: string): Promise<unknown> {
 
 async function refused(url: string, why: RegExp): Promise<void> {
   await expect(secured(url)).rejects.toThrow(why);
-  await expect(pendingMigrations(url, migrations)).rejects.toThrow(why);
+  await expect(pendingMigrations(url, migrations, 'none')).rejects.toThrow(why);
 }
 
 describe('sslmode=verify-full with a CA file', () => {
@@ -73,7 +73,7 @@ describe('sslmode=verify-full with a CA file', () => {
   it.each(['127.0.0.1', 'localhost'])('reaches a PostgreSQL whose certificate is for %s', async (host) => {
     const url = urlOf(`sslmode=verify-full&sslrootcert=${fileOf('ours')}`, host);
     expect(await secured(url)).toMatch(/^TLSv1\.[23]$/);
-    expect(await pendingMigrations(url, migrations)).toEqual([]);
+    expect(await pendingMigrations(url, migrations, 'none')).toEqual([]);
   });
 
   it('reaches the available one of several hosts over TLS', async () => {

@@ -137,7 +137,7 @@ export async function startStage(
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await migrate(database.url, path.join(root, 'migrations'));
+    await migrate(database.url, path.join(root, 'migrations'), 'none');
     await fill(database.url);
     await nameThem(database.url);
     await grow(database.url, rows);

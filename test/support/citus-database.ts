@@ -95,7 +95,7 @@ export async function createCitusDatabase(name: string, empty: boolean) {
     await admin.query('SET citus.shard_count = 4');
     await admin.query(`ALTER DATABASE ${name} SET citus.shard_count = 4`);
   });
-  if (!empty) await migrate(url, migrations, { distribution: 'citus' });
+  if (!empty) await migrate(url, migrations, 'citus');
   return {
     url,
     drop: async () => {

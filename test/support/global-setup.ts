@@ -62,7 +62,7 @@ async function makeTemplate(adminUrl: string): Promise<void> {
     await admin.query(`DROP DATABASE IF EXISTS ${TEMPLATE_DATABASE} WITH (FORCE)`);
     await admin.query(`CREATE DATABASE ${TEMPLATE_DATABASE} TEMPLATE template0`);
   });
-  await migrate(withDatabaseName(adminUrl, TEMPLATE_DATABASE), migrations);
+  await migrate(withDatabaseName(adminUrl, TEMPLATE_DATABASE), migrations, 'none');
   // PostgreSQL does not copy a database with open connections.
   await connected(adminUrl, (admin) =>
     admin.query(`ALTER DATABASE ${TEMPLATE_DATABASE} WITH ALLOW_CONNECTIONS false`),

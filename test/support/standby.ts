@@ -16,7 +16,7 @@ export async function serverAndStandby(): Promise<{
   const [own, copy] = [path.join(folder, 'primary'), path.join(folder, 'standby')];
   const log = (): void => undefined;
   const first = await startEmbeddedPostgres({ dataDir: own, log, testing: true });
-  await migrate(first.url, path.join(import.meta.dirname, '..', '..', 'migrations'));
+  await migrate(first.url, path.join(import.meta.dirname, '..', '..', 'migrations'), 'none');
   await first.stop();
   // Keeps the owner of the files, who is not root.
   execFileSync('cp', ['-a', own, copy]);

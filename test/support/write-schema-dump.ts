@@ -11,7 +11,7 @@ const migrations = path.join(import.meta.dirname, '..', '..', 'migrations');
 const folder = await mkdtemp(path.join(tmpdir(), 'gateway-schema-'));
 const database = await startEmbeddedPostgres({ dataDir: path.join(folder, 'database'), testing: true });
 try {
-  await migrate(database.url, migrations);
+  await migrate(database.url, migrations, 'none');
   await writeFile(path.join(migrations, 'schema.sql'), await connected(database.url, schemaDump));
 } finally {
   await database.stop();

@@ -57,7 +57,7 @@ async function upgrade(ref: string): Promise<boolean> {
     });
     let problems = 0;
     try {
-      const pending = await pendingMigrations(world.database.url(), path.join(root, 'migrations'));
+      const pending = await pendingMigrations(world.database.url(), path.join(root, 'migrations'), 'none');
       if (pending.length > 0) throw new Error(`the schema was not brought up to date: ${pending.join(', ')}`);
       say(`${ref} (${commit.slice(0, 12)}) beside this copy, seed ${seed}`);
       for (const [index, faults] of rounds.entries()) {

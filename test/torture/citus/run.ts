@@ -101,7 +101,7 @@ async function onStage(cluster: CitusCluster, folder: string): Promise<readonly 
   const problems: string[] = [];
   try {
     const url = await cluster.makeDatabase('gateway');
-    await migrate(url, path.join(root, 'migrations'), { distribution: 'citus' });
+    await migrate(url, path.join(root, 'migrations'), 'citus');
     const config = { ...configOf(upstream.url, owners), database: { distribution: 'citus' } };
     // Each is configured with another node, since any node gives access to the cluster.
     const urls = cluster.nodeUrls.map((node) => withDatabaseName(node, 'gateway'));

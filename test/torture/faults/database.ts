@@ -94,7 +94,7 @@ export async function tortureDatabase(
     });
   const cluster = path.join(dataDir, 'cluster');
   let server = await start();
-  await migrate(server.url, migrations);
+  await migrate(server.url, migrations, 'none');
   onUrl(server.url);
   const pid = async (): Promise<number | undefined> => (await findPostmaster(cluster))?.pid;
 
