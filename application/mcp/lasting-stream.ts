@@ -24,7 +24,7 @@ export async function lasting(
   run: () => Promise<McpAnswer>,
 ): Promise<McpAnswer> {
   const stop = ports.beat(onceAtATime(() => endIfRefused(ports, call)));
-  call.abort.signal.addEventListener('abort', stop, { once: true });
+  call.life.signal.addEventListener('abort', stop, { once: true });
   let lasts = false;
   try {
     const answer = await run();
@@ -48,7 +48,7 @@ async function endIfRefused({ upstreams }: LastingPorts, call: McpCall): Promise
   );
   // Without the database this is not known: like all that was sent before it was lost, the stream goes on until it is
   // back.
-  if (E.isLeft(usable) && usable.left.code !== 'store_unavailable') call.lose(usable.left);
+  if (E.isLeft(usable) && usable.left.code !== 'store_unavailable') call.life.lose(usable.left);
 }
 
 /** The server of this name, if it exists and the caller may use it. */

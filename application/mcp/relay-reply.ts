@@ -11,26 +11,21 @@ import {
   withTools,
   withUnionUris,
 } from '../../domain/mcp/server-message.ts';
-import { withoutSecrets, type Secrets } from '../../domain/payload/secrets.ts';
+import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import { isObject, type Json, membersOf } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { McpFrame, McpReply, McpServer } from '../ports/mcp-upstreams.ts';
+import { answered, failed, type McpCallPorts, succeeded } from './end-mcp-call.ts';
+import { awaitedId, type McpCall, type RelayedMcpCall } from './mcp-call.ts';
 import type { McpAnswer } from './mcp-request.ts';
-import type { McpCall } from './mcp-call.ts';
-import type { ToolTitles } from './tool-titles.ts';
 
-export interface RelayTerms {
-  /** What no caller may see. */
-  readonly secrets: () => Secrets;
-  readonly titles: ToolTitles;
+export interface RelayTerms extends McpCallPorts {
   /**
    * Set for a server of the union. Its resources get URIs of the union, and neither its requests to callers nor its
    * answers to anything but this call are passed on.
    */
   readonly union?: {
-    /** The server's own session, if it has sessions. */
-    readonly session: string | undefined;
-    readonly refuseRequest: (server: McpServer, id: McpId, method: string) => void;
+    readonly refuseRequest: (id: McpId, method: string) => void;
   };
 }
 
@@ -44,43 +39,36 @@ const leftToResume: McpError = {
 };
 
 /** Turns a server's reply into what its caller may see, and ends the call with it. */
-export function relayedReply(
-  terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  reply: McpReply,
-): McpAnswer {
+export function relayedReply(terms: RelayTerms, call: RelayedMcpCall, reply: McpReply): McpAnswer {
   const { status } = reply;
   return status >= 200 && status < 300
-    ? acceptedReply(terms, call, server, reply.body)
-    : refusedReply(terms, call, server, reply);
+    ? acceptedReply(terms, call, reply.body)
+    : refusedReply(terms, call, reply);
 }
 
-function acceptedReply(
-  terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  body: McpReply['body'],
-): McpAnswer {
+function acceptedReply(terms: RelayTerms, call: RelayedMcpCall, body: McpReply['body']): McpAnswer {
   if (body.kind === 'events')
-    return { kind: 'events', status: 200, events: relayedEvents(terms, call, server, body.frames) };
+    return { kind: 'events', status: 200, events: relayedEvents(terms, call, body.frames) };
   // When nothing was asked, clients look only for an error: some servers acknowledge a message in words of their own.
-  if (body.kind === 'json' && (call.id !== undefined || isErrorMessage(body.text)))
-    return relayedMessage(terms, call, server, 200, body.text);
-  if (call.id !== undefined) return call.failed(unanswered);
-  call.answered(undefined, undefined, 0);
+  if (body.kind === 'json' && (awaitedId(call) !== undefined || isErrorMessage(body.text)))
+    return relayedMessage(terms, call, 200, body.text);
+  if (awaitedId(call) !== undefined) return failed(terms, call, unanswered);
+  succeeded(terms, call);
   return { kind: 'empty', status: 202 };
 }
 
 /** Revisions differ in the status that comes with an error, so a JSON-RPC error is passed on whatever its status. */
-function refusedReply(terms: RelayTerms, call: McpCall, server: McpServer, reply: McpReply): McpAnswer {
+function refusedReply(terms: RelayTerms, call: RelayedMcpCall, reply: McpReply): McpAnswer {
   const { status, body } = reply;
   // With 403, servers also refuse one call, in words of their own.
-  if (status === 401 || (status === 403 && !answers(call, body))) return call.failed(notAuthorized);
-  if (endsSession(terms, call, reply)) return call.failed(sessionEnded);
+  if (status === 401 || (status === 403 && !answers(call, body))) return failed(terms, call, notAuthorized);
+  if (endsSession(terms, call, reply)) return failed(terms, call, sessionEnded);
   if (body.kind === 'json' && isErrorMessage(body.text))
-    return relayedMessage(terms, call, server, shownStatus(call, status), body.text);
-  return call.failed({ code: 'upstream_protocol', message: `The server answered with status ${status}.` });
+    return relayedMessage(terms, call, shownStatus(call, status), body.text);
+  return failed(terms, call, {
+    code: 'upstream_protocol',
+    message: `The server answered with status ${status}.`,
+  });
 }
 
 /**
@@ -91,8 +79,9 @@ const shownStatus = ({ request }: McpCall, status: number): number =>
   status >= 500 || status === 403 || (status === 404 && request.session !== undefined) ? 200 : status;
 
 /** At `/mcp` a 400 that does not answer the request counts, too: servers written after examples of the SDK send it. */
-function endsSession({ union }: RelayTerms, call: McpCall, { status, body }: McpReply): boolean {
-  if ((union ?? call.request).session === undefined) return false;
+function endsSession({ union }: RelayTerms, call: RelayedMcpCall, { status, body }: McpReply): boolean {
+  const { session } = union === undefined ? call.request : call;
+  if (session === undefined) return false;
   return status === 404 || (status === 400 && union !== undefined && !answers(call, body));
 }
 
@@ -100,7 +89,7 @@ function answers(call: McpCall, body: McpReply['body']): boolean {
   const read = body.kind === 'json' ? readServerMessage(body.text) : undefined;
   if (read === undefined || E.isLeft(read)) return false;
   const { message } = read.right;
-  return message.kind === 'response' && message.id !== undefined && isSameId(message.id, call.id);
+  return message.kind === 'response' && message.id !== undefined && isSameId(message.id, awaitedId(call));
 }
 
 /** Whether a server's text is a JSON-RPC error. */
@@ -109,16 +98,10 @@ export function isErrorMessage(text: string): boolean {
   return E.isRight(read) && read.right.message.kind === 'response' && isObject(read.right.message.error);
 }
 
-function relayedMessage(
-  terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  status: number,
-  text: string,
-): McpAnswer {
-  const shown = shownMessage(terms, call, server, text);
-  if (E.isLeft(shown)) return call.failed(shown.left);
-  if (!shown.right.isResponse) return call.failed(unanswered);
+function relayedMessage(terms: RelayTerms, call: RelayedMcpCall, status: number, text: string): McpAnswer {
+  const shown = shownMessage(terms, call, text);
+  if (E.isLeft(shown)) return failed(terms, call, shown.left);
+  if (!shown.right.isResponse) return failed(terms, call, unanswered);
   return { kind: 'whole', status, text: shown.right.text };
 }
 
@@ -130,24 +113,19 @@ interface ShownMessage {
 }
 
 /** A message reduced to what the caller may see. */
-function shownMessage(
-  terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
-  text: string,
-): Either<McpError, ShownMessage> {
+function shownMessage(terms: RelayTerms, call: RelayedMcpCall, text: string): Either<McpError, ShownMessage> {
   const read = readServerMessage(text);
   if (E.isLeft(read)) return read;
   const { message, valueCount } = read.right;
   const isResponse =
-    message.kind === 'response' && (message.id === undefined || isSameId(message.id, call.id));
+    message.kind === 'response' && (message.id === undefined || isSameId(message.id, awaitedId(call)));
   if (terms.union !== undefined && !isResponse) {
     if (message.kind === 'request' && message.id !== undefined)
-      terms.union.refuseRequest(server, message.id, message.method);
+      terms.union.refuseRequest(message.id, message.method);
     if (isWithheld(call, message)) return E.right({ text: '', isResponse });
   }
-  const open = message.kind === 'response' ? openResult(terms, server, text, message.result) : text;
-  if (isResponse) call.answered(message.result, message.error, text.length + valueCount * bytesOfValue);
+  const open = message.kind === 'response' ? openResult(terms, call.server, text, message.result) : text;
+  if (isResponse) answered(terms, call, message, text.length + valueCount * bytesOfValue);
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
 }
 
@@ -176,35 +154,33 @@ function openResult(terms: RelayTerms, server: McpServer, text: string, result: 
 /** Passes on a server's events in its own bytes, except for events that hold what the caller may not see. */
 export async function* relayedEvents(
   terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
+  call: RelayedMcpCall,
   frames: AsyncIterable<McpFrame>,
 ): AsyncGenerator<string | Uint8Array> {
   const seen = { isResumable: false, isAnswered: false };
   try {
     for await (const frame of frames) {
       const shown =
-        call.lost ?? (frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, server, frame, seen));
+        call.life.lost ?? (frame.kind === 'failed' ? frame.error : relayedFrame(terms, call, frame, seen));
       if (shown instanceof Uint8Array || typeof shown === 'string') yield shown;
       else {
-        if (!seen.isAnswered) yield* told(call, shown);
+        if (!seen.isAnswered) yield* told(terms, call, shown);
         return;
       }
     }
     const isLeft = seen.isResumable && terms.union === undefined;
-    if (!seen.isAnswered) yield* told(call, isLeft ? leftToResume : unanswered);
+    if (!seen.isAnswered) yield* told(terms, call, isLeft ? leftToResume : unanswered);
   } finally {
-    call.abort.abort();
-    if (call.id === undefined) call.answered(undefined, undefined, 0);
-    else call.failed(call.lost ?? leftToResume);
+    call.life.abort();
+    if (awaitedId(call) === undefined) succeeded(terms, call);
+    else failed(terms, call, call.life.lost ?? leftToResume);
   }
 }
 
 /** What the caller gets for an event, or why nothing more is passed on. */
 function relayedFrame(
   terms: RelayTerms,
-  call: McpCall,
-  server: McpServer,
+  call: RelayedMcpCall,
   { wire, data }: Extract<McpFrame, { readonly kind: 'event' }>,
   seen: { isResumable: boolean; isAnswered: boolean },
 ): string | Uint8Array | McpError {
@@ -212,7 +188,7 @@ function relayedFrame(
   seen.isResumable ||= /^id:/m.test(head);
   const shownHead = withoutSecrets(head, terms.secrets());
   if (data === '') return shownHead === head ? wire : `${shownHead}\n`;
-  const shown = shownMessage(terms, call, server, data);
+  const shown = shownMessage(terms, call, data);
   if (E.isLeft(shown)) return shown.left;
   const { text, isResponse } = shown.right;
   seen.isAnswered ||= isResponse;
@@ -224,10 +200,10 @@ function relayedFrame(
  * Sends the error instead of a response. A stream that answers no request just ends, and so does one whose caller has
  * cancelled the request, or is to ask for the rest of the stream.
  */
-function* told(call: McpCall, error: McpError): Generator<string> {
-  if (call.id === undefined) return;
-  const answer = call.failed(error);
-  const isSilent = call.lost?.code === 'cancelled' || error.code === 'left_to_resume';
+function* told(terms: RelayTerms, call: RelayedMcpCall, error: McpError): Generator<string> {
+  if (awaitedId(call) === undefined) return;
+  const answer = failed(terms, call, error);
+  const isSilent = call.life.lost?.code === 'cancelled' || error.code === 'left_to_resume';
   if (answer.kind === 'whole' && !isSilent) yield `event: message\ndata: ${answer.text}\n\n`;
 }
 

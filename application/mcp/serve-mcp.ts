@@ -1,18 +1,33 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import { agreesWithHeaders, calledTool, type McpMessage } from '../../domain/mcp/message.ts';
+import { type McpError, noRoom } from '../../domain/mcp/mcp-error.ts';
+import {
+  agreesWithHeaders,
+  calledTool,
+  isToolCall,
+  type McpMessage,
+  readMcpMessage,
+} from '../../domain/mcp/message.ts';
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
+import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { McpExchange, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
-import { isToolCall, McpCall, type McpCallPorts } from './mcp-call.ts';
-import { isErrorMessage, relayedEvents, relayedReply, type RelayTerms } from './relay-reply.ts';
+import { failed, type McpCallPorts, succeeded } from './end-mcp-call.ts';
+import {
+  type AdmittedMcpCall,
+  arrived,
+  type McpCall,
+  type ReadMcpCall,
+  type RelayedMcpCall,
+  sent,
+} from './mcp-call.ts';
+import { isErrorMessage, relayedEvents, relayedReply } from './relay-reply.ts';
 import { lasting, type LastingPorts, usableServer } from './lasting-stream.ts';
 import { isCancellation, waitingCalls } from './waiting-calls.ts';
 
-export interface ServeMcpPorts extends McpCallPorts, RelayTerms, LastingPorts {
+export interface ServeMcpPorts extends McpCallPorts, LastingPorts {
   readonly upstreams: McpUpstreams;
   readonly sessions: McpSessions;
 }
@@ -29,13 +44,6 @@ export interface McpService {
   readonly refuse: (request: McpRequest, error: McpError) => McpAnswer;
 }
 
-/** What is known of a call that may go upstream. */
-interface Admitted {
-  readonly server: McpServer;
-  /** The server's own session. */
-  readonly session: string | undefined;
-}
-
 /**
  * Relays to one configured server. Each message is read, checked against the policy, and sent on in the caller's own
  * text; the answer is read for its meaning, and passed on in the server's own bytes.
@@ -44,85 +52,111 @@ export function serveMcp(ports: ServeMcpPorts): McpService {
   const waiting = waitingCalls();
 
   const open = (request: McpRequest): McpCall =>
-    new McpCall(
-      ports,
+    arrived(
       request,
       ports.upstreams.servers().find(({ id }) => id === request.serverId),
     );
 
   const post: McpService['post'] = async (request, text) => {
-    const call = open(request);
-    if (E.isLeft(text)) return call.failed(text.left);
-    const read = call.read(text.right);
-    if (E.isLeft(read)) return call.failed(read.left);
-    const admitted = await admit(ports, call, read.right, text.right);
-    if (E.isLeft(admitted)) return call.failed(admitted.left);
-    const { server, session } = admitted.right;
-    if (session === undefined && isCancellation(read.right)) {
+    const read = received(ports, open(request), text);
+    if (E.isLeft(read)) return read.left;
+    const admitted = await admit(ports, read.right);
+    if (E.isLeft(admitted)) return failed(ports, read.right, admitted.left);
+    const call = admitted.right;
+    if (call.session === undefined && isCancellation(call.message)) {
       // A server without sessions could match the id with anybody's request; the caller's ends when its connection is
       // closed.
-      waiting.cancel(request, read.right);
-      return heardHere(call);
+      waiting.cancel(request, call.message);
+      return heardHere(ports, call);
     }
-    const exchange = { method: 'POST', text: text.right, session } as const;
     const run = isSubscription(request.headers)
-      ? () => lasting(ports, call, () => sent(ports, call, server, { ...exchange, ...endless }))
-      : () => sent(ports, call, server, exchange);
+      ? () => lasting(ports, call, () => posted(ports, sent(call), endless))
+      : () => posted(ports, sent(call), {});
     const answer = await waiting.during(call, run);
-    waiting.cancel(request, read.right);
+    waiting.cancel(request, call.message);
     return answer;
   };
 
   const listen: McpService['listen'] = async (request) => {
     const call = open(request);
     const admitted = await admitHttp(ports, call);
-    if (E.isLeft(admitted)) return call.failed(admitted.left);
-    return lasting(ports, call, () => listened(ports, call, admitted.right));
+    if (E.isLeft(admitted)) return failed(ports, call, admitted.left);
+    return lasting(ports, call, () => listened(ports, sent(admitted.right)));
   };
 
   const end: McpService['end'] = async (request) => {
     const call = open(request);
     const admitted = await admitHttp(ports, call);
-    if (E.isLeft(admitted)) return call.failed(admitted.left);
-    const { server, session } = admitted.right;
-    call.sent();
-    const exchange = exchangeOver(call, { method: 'DELETE', text: undefined, session });
-    const reply = await ports.upstreams.send(server, exchange);
-    if (E.isLeft(reply)) return call.failed(reply.left);
-    if (reply.right.status === 405) return call.failed(noStream);
-    const answer = relayedReply(ports, call, server, reply.right);
-    // Clients of the Python SDK take the 202 that acknowledges a message for a failure.
-    return answer.kind === 'empty' ? { ...answer, status: 200 } : answer;
+    return E.isLeft(admitted) ? failed(ports, call, admitted.left) : ended(ports, sent(admitted.right));
   };
 
-  return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
+  return { post, listen, end, refuse: (request, error) => failed(ports, open(request), error) };
+}
+
+/** Reads the caller's message, if there is one and memory for it. Left: the call has ended, with this answer. */
+export function received(
+  ports: McpCallPorts,
+  call: McpCall,
+  text: Either<McpError, string>,
+): Either<McpAnswer, ReadMcpCall> {
+  if (E.isLeft(text)) return E.left(failed(ports, call, text.left));
+  const read = readMcpMessage(text.right);
+  if (E.isLeft(read)) return E.left(failed(ports, call, read.left));
+  const { message, valueCount } = read.right;
+  const parsedBytes = valueCount * bytesOfValue;
+  const messageBytes = text.right.length + parsedBytes;
+  const known = { ...call, message, text: text.right, messageBytes };
+  return call.request.memory.hold(parsedBytes) ? E.right(known) : E.left(failed(ports, known, noRoom));
 }
 
 /** Acknowledges a message that goes to no server. */
-export function heardHere(call: McpCall): McpAnswer {
-  call.sent();
-  call.answered(undefined, undefined, 0);
+export function heardHere(ports: McpCallPorts, call: ReadMcpCall): McpAnswer {
+  succeeded(ports, sent(call));
   return { kind: 'empty', status: 202 };
 }
 
 /** For exchanges that have no end of their own. */
 const endless = { withinMs: Number.POSITIVE_INFINITY } as const;
 
-async function listened(
+async function posted(
   ports: ServeMcpPorts,
-  call: McpCall,
-  { server, session }: Admitted,
+  call: ReadMcpCall & RelayedMcpCall,
+  bounds: Pick<McpExchange, 'withinMs'>,
 ): Promise<McpAnswer> {
-  call.sent();
-  const exchange = exchangeOver(call, { method: 'GET', text: undefined, session, ...endless });
+  const { request, server, message, text } = call;
+  const exchange = exchangeOver(call, { method: 'POST', text, ...bounds });
   const reply = await ports.upstreams.send(server, exchange);
-  if (E.isLeft(reply)) return call.failed(reply.left);
+  if (E.isLeft(reply)) return failed(ports, call, reply.left);
+  const answer = relayedReply(ports, call, reply.right);
+  const { session } = reply.right;
+  if (session === undefined || message.kind !== 'request' || message.method !== 'initialize') return answer;
+  const sealed = await ports.sessions.seal(request.caller.apiKeyId ?? '', {
+    place: server.id,
+    upstream: { [server.id]: { id: session, revision: undefined } },
+  });
+  return E.isLeft(sealed) ? failed(ports, call, sealed.left) : { ...answer, session: sealed.right };
+}
+
+async function listened(ports: ServeMcpPorts, call: RelayedMcpCall): Promise<McpAnswer> {
+  const exchange = exchangeOver(call, { method: 'GET', text: undefined, ...endless });
+  const reply = await ports.upstreams.send(call.server, exchange);
+  if (E.isLeft(reply)) return failed(ports, call, reply.left);
   const { status, body } = reply.right;
-  if (isWithoutStream(reply.right, session)) return call.failed(noStream);
-  if (status < 200 || status >= 300) return relayedReply(ports, call, server, reply.right);
+  if (isWithoutStream(reply.right, call.session)) return failed(ports, call, noStream);
+  if (status < 200 || status >= 300) return relayedReply(ports, call, reply.right);
   // Clients take an answer without a stream for one that broke off, and would ask for the next again and again.
-  if (body.kind !== 'events') return call.failed(noStream);
-  return { kind: 'events', status: 200, events: relayedEvents(ports, call, server, body.frames) };
+  if (body.kind !== 'events') return failed(ports, call, noStream);
+  return { kind: 'events', status: 200, events: relayedEvents(ports, call, body.frames) };
+}
+
+async function ended(ports: ServeMcpPorts, call: RelayedMcpCall): Promise<McpAnswer> {
+  const exchange = exchangeOver(call, { method: 'DELETE', text: undefined });
+  const reply = await ports.upstreams.send(call.server, exchange);
+  if (E.isLeft(reply)) return failed(ports, call, reply.left);
+  if (reply.right.status === 405) return failed(ports, call, noStream);
+  const answer = relayedReply(ports, call, reply.right);
+  // Clients of the Python SDK take the 202 that acknowledges a message for a failure.
+  return answer.kind === 'empty' ? { ...answer, status: 200 } : answer;
 }
 
 /**
@@ -136,8 +170,6 @@ function isWithoutStream({ status, body }: McpReply, session: string | undefined
 }
 
 const noStream: McpError = { code: 'no_stream', message: 'The server does not offer this.' };
-
-type Exchanged = Pick<McpExchange, 'method' | 'text' | 'session' | 'withinMs'>;
 
 /** A caller's key, or an admin's token, must reach no server, wherever it was written. */
 export function keyWithin({ callerSecrets }: McpCall, ...texts: readonly string[]): McpError | undefined {
@@ -165,31 +197,15 @@ export function closedTool(server: McpServer, message: McpMessage): McpError | u
 /** Matches any caller's key and any admin's token by their format. */
 const anyCallers = secretsOf([]);
 
-async function sent(
-  ports: ServeMcpPorts,
-  call: McpCall,
-  server: McpServer,
-  exchange: Exchanged,
-): Promise<McpAnswer> {
-  call.sent();
-  const reply = await ports.upstreams.send(server, exchangeOver(call, exchange));
-  if (E.isLeft(reply)) return call.failed(reply.left);
-  const answer = relayedReply(ports, call, server, reply.right);
-  const { session } = reply.right;
-  if (session === undefined || call.message?.kind !== 'request' || call.message.method !== 'initialize')
-    return answer;
-  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
-    place: server.id,
-    upstream: { [server.id]: { id: session, revision: undefined } },
-  });
-  return E.isLeft(sealed) ? call.failed(sealed.left) : { ...answer, session: sealed.right };
-}
-
-const exchangeOver = (call: McpCall, exchange: Exchanged): McpExchange => ({
+const exchangeOver = (
+  { request, life, session }: RelayedMcpCall,
+  exchange: Pick<McpExchange, 'method' | 'text' | 'withinMs'>,
+): McpExchange => ({
   ...exchange,
-  headers: { ...onwardHeaders(call.request), ...call.request.telemetry.traceContext },
-  signal: call.abort.signal,
-  memory: call.request.memory,
+  session,
+  headers: { ...onwardHeaders(request), ...request.telemetry.traceContext },
+  signal: life.signal,
+  memory: request.memory,
 });
 
 /** Those of the caller's headers that are sent on to the server. */
@@ -203,7 +219,10 @@ function onwardHeaders({ headers }: McpRequest): Readonly<Record<string, string>
 }
 
 /** Checks that the server exists, that the caller may use it, and that the session is the caller's. */
-async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Either<McpError, Admitted>> {
+async function admitHttp<C extends McpCall>(
+  { sessions }: ServeMcpPorts,
+  call: C,
+): Promise<Either<McpError, C & AdmittedMcpCall>> {
   const { request } = call;
   const usable = usableServer(call.server, request.caller);
   if (E.isLeft(usable)) return usable;
@@ -212,11 +231,11 @@ async function admitHttp({ sessions }: ServeMcpPorts, call: McpCall): Promise<Ei
   if (key !== undefined) return E.left(key);
   if (request.session === undefined || isStateless(request.headers))
     return request.headers.lastEventId === undefined
-      ? E.right({ server, session: undefined })
+      ? E.right({ ...call, server, session: undefined })
       : E.left(eventsOfNobody);
   const opened = await sessions.open(request.caller.apiKeyId ?? '', server.id, request.session);
   if (E.isLeft(opened)) return opened;
-  return E.right({ server, session: opened.right.upstream[server.id]?.id });
+  return E.right({ ...call, server, session: opened.right.upstream[server.id]?.id });
 }
 
 /**
@@ -246,20 +265,18 @@ const tasksOfNobody: McpError = {
 
 async function admit(
   ports: ServeMcpPorts,
-  call: McpCall,
-  message: McpMessage,
-  text: string,
-): Promise<Either<McpError, Admitted>> {
+  call: ReadMcpCall,
+): Promise<Either<McpError, ReadMcpCall & AdmittedMcpCall>> {
   const admitted = await admitHttp(ports, call);
   if (E.isLeft(admitted)) return admitted;
-  const forNobody = admitted.right.session === undefined ? ofNobody(message) : undefined;
+  const { message, text, request, server, session } = admitted.right;
+  const forNobody = session === undefined ? ofNobody(message) : undefined;
   if (forNobody !== undefined) return E.left(forNobody);
-  const { headers } = call.request;
-  if (isStateless(headers) && !agreesWithHeaders(message, headers))
+  if (isStateless(request.headers) && !agreesWithHeaders(message, request.headers))
     return E.left({
       code: 'header_mismatch',
       message: '`Mcp-Method` and `Mcp-Name` are those of the request body.',
     });
-  const refused = keyWithin(call, text) ?? closedTool(admitted.right.server, message);
+  const refused = keyWithin(call, text) ?? closedTool(server, message);
   return refused === undefined ? admitted : E.left(refused);
 }

@@ -2,23 +2,22 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
 import type { McpId } from '../../domain/mcp/message-id.ts';
-import { type McpMessage, withParams } from '../../domain/mcp/message.ts';
+import { type McpMessage, type RequestMessage, withParams } from '../../domain/mcp/message.ts';
 import { type ServerInstructions, unionInstructions } from '../../domain/mcp/union-instructions.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
-import type { McpServer } from '../ports/mcp-upstreams.ts';
-import { McpCall } from './mcp-call.ts';
+import { failed, succeeded } from './end-mcp-call.ts';
+import { arrived, awaitedId, type McpCall, type SentMcpCall, sent } from './mcp-call.ts';
 import { isStateless, type McpAnswer, type McpRequest } from './mcp-request.ts';
 import { relayedReply } from './relay-reply.ts';
-import { closedTool, heardHere, keyWithin, type McpService } from './serve-mcp.ts';
+import { closedTool, heardHere, keyWithin, type McpService, received } from './serve-mcp.ts';
 import {
   serverCallOf,
   serverCallsOf,
   listedByAll,
   type ServeUnionPorts,
-  type UnionRequest,
-  type UnionTurn,
+  type UnionCall,
   usableServers,
 } from './union-lists.ts';
 import { listedMembers, type ListMethod } from './server-lists.ts';
@@ -51,43 +50,40 @@ const maxSessionChars = 1024;
  */
 export function serveUnion(ports: ServeUnionPorts): McpService {
   const waiting = waitingCalls();
-  const open = (request: McpRequest): McpCall => new McpCall(ports, request, undefined);
+  const open = (request: McpRequest): McpCall => arrived(request, undefined);
 
   const post: McpService['post'] = async (request, text) => {
-    const call = open(request);
-    if (E.isLeft(text)) return call.failed(text.left);
-    const read = call.read(text.right);
-    if (E.isLeft(read)) return call.failed(read.left);
-    const message = read.right;
-    const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, text.right);
-    if (refused !== undefined) return call.failed(refused);
+    const read = received(ports, open(request), text);
+    if (E.isLeft(read)) return read.left;
+    const call = read.right;
+    const { message } = call;
+    const refused = isStateless(request.headers) ? noSuchRevision : keyWithin(call, call.text);
+    if (refused !== undefined) return failed(ports, call, refused);
     if (message.kind === 'request' && message.method === 'initialize')
-      return initialized(ports, call, message);
-    const session = await sessionOf(ports, request);
-    if (E.isLeft(session)) return call.failed(session.left);
+      return initialized(ports, sent(call), message);
+    const opened = await sessionsOf(ports, request);
+    if (E.isLeft(opened)) return failed(ports, call, opened.left);
+    const sessions = opened.right;
     if (message.kind !== 'request') {
-      if (isCancellation(message)) await passedOn(ports, call, session.right, message);
+      if (isCancellation(message)) await passedOn(ports, call, sessions, message);
       waiting.cancel(request, message);
-      return heardHere(call);
+      return heardHere(ports, call);
     }
-    const turn = { call, message, session: session.right };
-    return waiting.during(call, () => answered(ports, turn, text.right));
+    const asked: UnionCall = { ...call, message, sessions };
+    return waiting.during(asked, () => answerTo(ports, asked));
   };
 
-  const listen: McpService['listen'] = async (request) => open(request).failed(noStream);
+  const listen: McpService['listen'] = async (request) => failed(ports, open(request), noStream);
 
   const end: McpService['end'] = async (request) => {
     const call = open(request);
-    const session = await sessionOf(ports, request);
-    if (E.isLeft(session)) return call.failed(session.left);
-    call.sent();
-    const serverCalls = serverCallsOf(ports, call, session.right, '');
-    await Promise.all(serverCalls.map((serverCall) => endSession(ports, serverCall)));
-    call.answered(undefined, undefined, 0);
-    return { kind: 'empty', status: 200 };
+    const opened = await sessionsOf(ports, request);
+    return E.isLeft(opened)
+      ? failed(ports, call, opened.left)
+      : sessionsEnded(ports, sent(call), opened.right);
   };
 
-  return { post, listen, end, refuse: (request, error) => open(request).failed(error) };
+  return { post, listen, end, refuse: (request, error) => failed(ports, open(request), error) };
 }
 
 const noSuchRevision: McpError = {
@@ -100,7 +96,7 @@ const noSession: McpError = {
   message: 'A session at `/mcp` begins with `initialize`.',
 };
 
-async function sessionOf(
+async function sessionsOf(
   { sessions }: ServeUnionPorts,
   { caller, session }: McpRequest,
 ): Promise<Either<McpError, McpSession>> {
@@ -111,10 +107,9 @@ async function sessionOf(
 
 async function initialized(
   ports: ServeUnionPorts,
-  call: McpCall,
-  { params }: UnionRequest,
+  call: SentMcpCall,
+  { params }: RequestMessage,
 ): Promise<McpAnswer> {
-  call.sent();
   const asked = params['protocolVersion'];
   const revision = revisions.find((each) => each === asked) ?? revisions[0];
   const begun = await Promise.all(
@@ -134,7 +129,7 @@ async function initialized(
     place: unionPlace,
     upstream,
   });
-  if (E.isLeft(sealed)) return call.failed(sealed.left);
+  if (E.isLeft(sealed)) return failed(ports, call, sealed.left);
   const instructions = unionInstructions(said);
   const result = {
     protocolVersion: revision,
@@ -145,6 +140,17 @@ async function initialized(
   return { ...own(ports, call, result), session: sealed.right };
 }
 
+async function sessionsEnded(
+  ports: ServeUnionPorts,
+  call: SentMcpCall,
+  sessions: McpSession,
+): Promise<McpAnswer> {
+  const serverCalls = serverCallsOf(ports, call, sessions, '');
+  await Promise.all(serverCalls.map((serverCall) => endSession(ports, serverCall)));
+  succeeded(ports, call);
+  return { kind: 'empty', status: 200 };
+}
+
 /**
  * Only a cancellation concerns servers. Its request went to one of them, and the others ignore it. A server without
  * sessions is not told, because there the id may be that of anybody's request.
@@ -152,28 +158,27 @@ async function initialized(
 async function passedOn(
   ports: ServeUnionPorts,
   call: McpCall,
-  session: McpSession,
+  sessions: McpSession,
   { method, params }: Extract<McpMessage, { readonly kind: 'notification' }>,
 ): Promise<void> {
-  const serverCalls = serverCallsOf(ports, call, session, method).filter(
+  const serverCalls = serverCallsOf(ports, call, sessions, method).filter(
     (serverCall) => serverCall.session.id !== undefined,
   );
   await Promise.all(serverCalls.map((serverCall) => notifyServer(ports, { ...serverCall, params })));
 }
 
-async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): Promise<McpAnswer> {
-  const { call, message } = turn;
-  const { method } = message;
-  if (method === 'ping') return own(ports, call, {});
+async function answerTo(ports: ServeUnionPorts, call: UnionCall): Promise<McpAnswer> {
+  const { method } = call.message;
+  if (method === 'ping') return own(ports, sent(call), {});
   if (isListMethod(method)) {
-    const items = await listedByAll(ports, turn, method);
+    const items = await listedByAll(ports, call, method);
     return E.isLeft(items)
-      ? call.failed(items.left)
-      : own(ports, call, { [listedMembers[method]]: items.right });
+      ? failed(ports, call, items.left)
+      : own(ports, sent(call), { [listedMembers[method]]: items.right });
   }
   const target = Object.hasOwn(targets, method) ? targets[method] : undefined;
-  if (target !== undefined) return passed(ports, turn, text, await target(ports, turn));
-  return call.failed({
+  if (target !== undefined) return passed(ports, call, await target(ports, call));
+  return failed(ports, call, {
     code: 'unknown_method',
     message: `\`/mcp\` does not answer \`${method}\`; the paths of the servers may.`,
   });
@@ -182,49 +187,46 @@ async function answered(ports: ServeUnionPorts, turn: UnionTurn, text: string): 
 const isListMethod = (method: string): method is ListMethod => Object.hasOwn(listedMembers, method);
 
 /** An answer of the gateway's own, which may contain what servers list. */
-function own({ secrets }: ServeUnionPorts, call: McpCall, result: JsonObject): McpAnswer {
-  call.sent();
+function own(ports: ServeUnionPorts, call: SentMcpCall, result: JsonObject): McpAnswer {
   // Servers do not answer on behalf of a caller that is gone, so the result would be incomplete.
-  if (call.lost !== undefined) return call.failed(call.lost);
-  call.answered(undefined, undefined, 0);
-  const text = JSON.stringify({ jsonrpc: '2.0', id: call.id, result });
-  return { kind: 'whole', status: 200, text: withoutSecrets(text, secrets()) };
+  if (call.life.lost !== undefined) return failed(ports, call, call.life.lost);
+  succeeded(ports, call);
+  const text = JSON.stringify({ jsonrpc: '2.0', id: awaitedId(call), result });
+  return { kind: 'whole', status: 200, text: withoutSecrets(text, ports.secrets()) };
 }
 
 /** Sends a message to one server, under the names that the server knows. */
 async function passed(
   ports: ServeUnionPorts,
-  { call, message, session }: UnionTurn,
-  text: string,
+  asked: UnionCall,
   target: Either<McpError, UnionTarget>,
 ): Promise<McpAnswer> {
-  if (E.isLeft(target)) return call.failed(target.left);
+  if (E.isLeft(target)) return failed(ports, asked, target.left);
   const { server, params } = target.right;
-  call.server = server;
-  const renamed = { ...message, params: { ...message.params, ...params } };
-  call.message = renamed;
-  const refused = closedTool(server, renamed);
-  if (refused !== undefined) return call.failed(refused);
-  const upstream = session.upstream[server.id];
+  const message = { ...asked.message, params: { ...asked.message.params, ...params } };
+  const directed = { ...asked, server, message };
+  const refused = closedTool(server, message);
+  if (refused !== undefined) return failed(ports, directed, refused);
+  const upstream = asked.sessions.upstream[server.id];
   if (upstream === undefined)
-    return call.failed({
+    return failed(ports, directed, {
       code: 'upstream_unreachable',
       message: `The MCP server \`${server.id}\` was not there when this session began.`,
     });
-  call.sent();
+  const call = sent({ ...directed, session: upstream.id });
   const serverCall = serverCallOf(call, server, upstream, message.method);
   const reply = await ports.upstreams.send(server, {
     // As long as the server's own timeout allows, since the caller waits for this one alone.
     ...exchangeOf({ ...serverCall, withinMs: Number.MAX_SAFE_INTEGER }),
     method: 'POST',
     // What would ask for the task's state and result is not answered here, so the call is made without one.
-    text: withParams(text, { ...params, task: undefined }),
+    text: withParams(call.text, { ...params, task: undefined }),
     memory: call.request.memory,
-    isComplete: () => call.hasEnded,
+    isComplete: () => call.life.hasEnded,
   });
-  if (E.isLeft(reply)) return call.failed(reply.left);
-  const union = { session: upstream.id, refuseRequest: refuser(ports, serverCall) };
-  return relayedReply({ ...ports, union }, call, server, reply.right);
+  if (E.isLeft(reply)) return failed(ports, call, reply.left);
+  const union = { refuseRequest: refuser(ports, serverCall) };
+  return relayedReply({ ...ports, union }, call, reply.right);
 }
 
 /** The most requests of one server that are being refused at the same time, while it answers one call. */
@@ -236,15 +238,17 @@ const maxRefusing = 16;
  */
 function refuser({ upstreams }: ServeUnionPorts, serverCall: Omit<ServerCall, 'params'>) {
   let refusing = 0;
-  return (server: McpServer, id: McpId, method: string): void => {
+  return (id: McpId, method: string): void => {
     if (refusing >= maxRefusing) return;
     refusing += 1;
     const message = `\`${method}\` does not pass through \`/mcp\`; the path of the server lets it pass.`;
     // A `ping` only asks whether anybody is there, and the protocol demands that it is answered.
     const answer = method === 'ping' ? { result: {} } : { error: { code: -32_601, message } };
     const text = JSON.stringify({ jsonrpc: '2.0', id, ...answer });
-    void upstreams.send(server, { ...exchangeOf(serverCall), method: 'POST', text }).finally(() => {
-      refusing -= 1;
-    });
+    void upstreams
+      .send(serverCall.server, { ...exchangeOf(serverCall), method: 'POST', text })
+      .finally(() => {
+        refusing -= 1;
+      });
   };
 }

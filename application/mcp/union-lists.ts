@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import type { McpMessage } from '../../domain/mcp/message.ts';
+import type { RequestMessage } from '../../domain/mcp/message.ts';
 import { unionUri } from '../../domain/mcp/resource-uris.ts';
 import { listedName } from '../../domain/mcp/server-message.ts';
 import { isOpenTool, mayUseServer } from '../../domain/mcp/server-policy.ts';
@@ -12,7 +12,7 @@ import { isString, type JsonObject } from '../../domain/shared/json.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
-import type { McpCall } from './mcp-call.ts';
+import type { McpCall, ReadMcpCall } from './mcp-call.ts';
 import type { ServeMcpPorts } from './serve-mcp.ts';
 import { listAll, type ListMethod } from './server-lists.ts';
 import type { ServerCall } from './union-servers.ts';
@@ -22,13 +22,11 @@ export interface ServeUnionPorts extends ServeMcpPorts {
   readonly digest: Digest;
 }
 
-export type UnionRequest = Extract<McpMessage, { readonly kind: 'request' }>;
-
-/** The context of one message of the caller. */
-export interface UnionTurn {
-  readonly call: McpCall;
-  readonly message: UnionRequest;
-  readonly session: McpSession;
+/** A request of the caller in a session of the union. */
+export interface UnionCall extends ReadMcpCall {
+  readonly message: RequestMessage;
+  /** Those of the servers. */
+  readonly sessions: McpSession;
 }
 
 /** The servers that the key may use, in file order. */
@@ -36,7 +34,7 @@ export const usableServers = ({ upstreams }: ServeUnionPorts, { request }: McpCa
   upstreams.servers().filter(({ policy }) => mayUseServer(request.caller, policy));
 
 export const serverCallOf = <M extends string>(
-  { request, abort }: McpCall,
+  { request, life }: McpCall,
   server: McpServer,
   session: UpstreamSession,
   method: M,
@@ -45,7 +43,7 @@ export const serverCallOf = <M extends string>(
   session,
   method,
   traceContext: request.telemetry.traceContext,
-  signal: abort.signal,
+  signal: life.signal,
   memory: request.memory,
 });
 
@@ -73,12 +71,12 @@ interface ServerList {
  */
 export async function listedByAll(
   ports: ServeUnionPorts,
-  { call, session }: UnionTurn,
+  call: UnionCall,
   method: ListMethod,
 ): Promise<Either<McpError, readonly JsonObject[]>> {
   const lists: ServerList[] = [];
   const answered = await Promise.all(
-    serverCallsOf(ports, call, session, method).map(async (serverCall) => ({
+    serverCallsOf(ports, call, call.sessions, method).map(async (serverCall) => ({
       server: serverCall.server,
       listed: await listAll(ports, serverCall),
     })),

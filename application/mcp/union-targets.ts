@@ -8,7 +8,7 @@ import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
 import { maxMcpNameChars } from '../../domain/shared/limits.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
-import { serverCallOf, type ServeUnionPorts, type UnionTurn, usableServers } from './union-lists.ts';
+import { serverCallOf, type ServeUnionPorts, type UnionCall, usableServers } from './union-lists.ts';
 import { listAll } from './server-lists.ts';
 
 /** The one server that a message to the union is for. */
@@ -21,19 +21,19 @@ export interface UnionTarget {
 type Found = Promise<Either<McpError, UnionTarget>>;
 
 /** Finds the target of a message to the union, by method. Left when the name or URI does not exist for this key. */
-export const targets: Readonly<Record<string, (ports: ServeUnionPorts, turn: UnionTurn) => Found>> = {
-  'tools/call': (ports, turn) => byName(ports, turn, 'tools/list', turn.message.params['name']),
-  'prompts/get': (ports, turn) => byName(ports, turn, 'prompts/list', turn.message.params['name']),
-  'resources/read': async (ports, turn) => byUri(ports, turn, turn.message.params['uri']),
+export const targets: Readonly<Record<string, (ports: ServeUnionPorts, call: UnionCall) => Found>> = {
+  'tools/call': (ports, call) => byName(ports, call, 'tools/list', call.message.params['name']),
+  'prompts/get': (ports, call) => byName(ports, call, 'prompts/list', call.message.params['name']),
+  'resources/read': async (ports, call) => byUri(ports, call, call.message.params['uri']),
   'completion/complete': completed,
 };
 
 /** Completes an argument of a prompt, or of a resource template. */
-async function completed(ports: ServeUnionPorts, turn: UnionTurn): Found {
-  const { ref } = turn.message.params;
+async function completed(ports: ServeUnionPorts, call: UnionCall): Found {
+  const { ref } = call.message.params;
   const { type, name, uri } = membersOf(ref);
   const found =
-    type === 'ref/resource' ? byUri(ports, turn, uri) : await byName(ports, turn, 'prompts/list', name);
+    type === 'ref/resource' ? byUri(ports, call, uri) : await byName(ports, call, 'prompts/list', name);
   return E.isLeft(found) || !isObject(ref)
     ? found
     : E.right({ server: found.right.server, params: { ref: { ...ref, ...found.right.params } } });
@@ -41,7 +41,7 @@ async function completed(ports: ServeUnionPorts, turn: UnionTurn): Found {
 
 function byUri(
   ports: ServeUnionPorts,
-  { call }: UnionTurn,
+  call: UnionCall,
   uri: Json | undefined,
 ): Either<McpError, UnionTarget> {
   const read = isString(uri) ? readUnionUri(uri) : undefined;
@@ -53,15 +53,15 @@ function byUri(
 
 async function byName(
   ports: ServeUnionPorts,
-  turn: UnionTurn,
+  call: UnionCall,
   list: 'tools/list' | 'prompts/list',
   name: Json | undefined,
 ): Found {
   const read = isString(name) ? readUnionName(name) : undefined;
-  const server = usableServers(ports, turn.call).find(({ id }) => id === read?.serverId);
+  const server = usableServers(ports, call).find(({ id }) => id === read?.serverId);
   if (!isString(name) || read === undefined || server === undefined) return nothingNamed(name);
   if (read.tool !== undefined) return E.right({ server, params: { name: read.tool } });
-  const own = await cutName(ports, turn, server, list, name);
+  const own = await cutName(ports, call, server, list, name);
   if (E.isLeft(own)) return own;
   return own.right === undefined ? nothingNamed(name) : E.right({ server, params: { name: own.right } });
 }
@@ -77,12 +77,12 @@ const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
 /** Looks a shortened name up in the server's list, which works on every replica; `undefined` when it is not there. */
 async function cutName(
   ports: ServeUnionPorts,
-  { call, session }: UnionTurn,
+  call: UnionCall,
   server: McpServer,
   list: 'tools/list' | 'prompts/list',
   name: string,
 ): Promise<Either<McpError, string | undefined>> {
-  const upstream = session.upstream[server.id];
+  const upstream = call.sessions.upstream[server.id];
   if (upstream === undefined) return E.right(undefined);
   return pipe(
     await listAll(ports, serverCallOf(call, server, upstream, list)),

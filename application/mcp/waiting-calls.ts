@@ -1,7 +1,7 @@
 import type { McpMessage } from '../../domain/mcp/message.ts';
 import { isId } from '../../domain/mcp/message-id.ts';
 import type { McpError } from '../../domain/mcp/mcp-error.ts';
-import type { McpCall } from './mcp-call.ts';
+import { awaitedId, type McpCall } from './mcp-call.ts';
 import type { McpAnswer, McpRequest } from './mcp-request.ts';
 
 const cancelled: McpError = { code: 'cancelled', message: 'The caller has cancelled the call.' };
@@ -25,8 +25,9 @@ export function waitingCalls(): WaitingCalls {
   const waitingAs = (key: string): readonly McpCall[] => waiting.get(key) ?? [];
   return {
     during: async (call, run) => {
-      if (call.id === undefined) return run();
-      const key = keyOf(call.request, call.id);
+      const id = awaitedId(call);
+      if (id === undefined) return run();
+      const key = keyOf(call.request, id);
       waiting.set(key, [...waitingAs(key), call]);
       const release = (): void => {
         const others = waitingAs(key).filter((each) => each !== call);
@@ -49,7 +50,7 @@ export function waitingCalls(): WaitingCalls {
       const named = waitingAs(keyOf(request, requestId));
       // Clients without a session that share a key count their requests alike: another's must not end.
       if (request.session === undefined && named.length > 1) return;
-      named.at(-1)?.lose(cancelled);
+      named.at(-1)?.life.lose(cancelled);
     },
   };
 }

@@ -17,6 +17,9 @@ export type McpMessage =
   /** The response to a request of the server: elicitation, sampling, roots. */
   | { readonly kind: 'response' };
 
+/** A message that asks for an answer. */
+export type RequestMessage = Extract<McpMessage, { readonly kind: 'request' }>;
+
 const refuse = (code: McpError['code'], message: string): Either<McpError, never> =>
   E.left({ code, message });
 
@@ -110,6 +113,9 @@ export function withParams(text: string, changes: Readonly<Record<string, Json |
   if (written === undefined) return text;
   return text.slice(0, valueStart) + withMembers(written, new Map(Object.entries(changes))) + text.slice(end);
 }
+
+export const isToolCall = (message: McpMessage): message is RequestMessage =>
+  message.kind === 'request' && message.method === 'tools/call';
 
 /** The name of the tool that a `tools/call` calls; `undefined` when it names none. */
 export function calledTool({ params }: { readonly params: JsonObject }): string | undefined {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
+import { CallLife } from '../../application/mcp/call-life.ts';
 import { lasting } from '../../application/mcp/lasting-stream.ts';
 import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
 import type { McpErrorCode } from '../../domain/mcp/mcp-error.ts';
@@ -7,11 +8,11 @@ import type { McpErrorCode } from '../../domain/mcp/mcp-error.ts';
 /** A stream whose API key is checked again when the test says so. */
 function scene() {
   const beats = new Set<() => void>();
-  const abort = new AbortController();
+  const life = new CallLife({ lost: () => undefined, whenLost: () => undefined });
   let says: McpErrorCode = 'store_unavailable';
   let looks = 0;
   const call = {
-    abort,
+    life,
     request: {
       serverId: 's',
       authenticateAgain: async () => {
@@ -19,7 +20,6 @@ function scene() {
         return E.left({ code: says, message: '' });
       },
     },
-    lose: () => abort.abort(),
   } as unknown as Parameters<typeof lasting>[1];
   const ports = {
     upstreams: { servers: () => [] },
@@ -38,7 +38,7 @@ function scene() {
       }
       await new Promise((resolve) => setImmediate(resolve));
     },
-    isEnded: () => abort.signal.aborted,
+    isEnded: () => life.signal.aborted,
     watched: () => beats.size,
     looks: () => looks,
   };

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { McpCall } from '../../application/mcp/mcp-call.ts';
-import type { McpAnswer } from '../../application/mcp/mcp-request.ts';
+import * as E from 'fp-ts/lib/Either.js';
+import { answered } from '../../application/mcp/end-mcp-call.ts';
+import { arrived, type RelayedMcpCall, sent } from '../../application/mcp/mcp-call.ts';
+import type { McpAnswer, McpRequest } from '../../application/mcp/mcp-request.ts';
 import { relayedReply } from '../../application/mcp/relay-reply.ts';
+import { received } from '../../application/mcp/serve-mcp.ts';
 import { toolTitles } from '../../application/mcp/tool-titles.ts';
 import { type WaitingCalls, waitingCalls } from '../../application/mcp/waiting-calls.ts';
 import type { FinishedMcpCall } from '../../application/ports/mcp-telemetry.ts';
@@ -9,7 +12,12 @@ import type { McpFrame, McpReply } from '../../application/ports/mcp-upstreams.t
 import { secretsOf } from '../../domain/payload/secrets.ts';
 
 const secret = 'server-credential-0123456789';
-const terms = { secrets: () => secretsOf([secret]), titles: toolTitles() };
+const terms = {
+  secrets: () => secretsOf([secret]),
+  titles: toolTitles(),
+  clock: { now: () => 0 },
+  record: () => undefined,
+};
 const server = {
   id: 'own',
   displayName: 'Own',
@@ -18,8 +26,15 @@ const server = {
 
 /** A call of request 1, or the stream on which a server sends messages by itself. */
 function aCall(
-  over: { readonly session?: string; readonly listens?: true; readonly told?: FinishedMcpCall[] } = {},
-): McpCall {
+  over: {
+    readonly session?: string;
+    readonly listens?: true;
+    readonly told?: FinishedMcpCall[];
+    readonly text?: string;
+    /** The server's own session. */
+    readonly upstream?: string;
+  } = {},
+): RelayedMcpCall {
   const request = {
     requestId: `r-${secret}`,
     receivedAt: 0,
@@ -35,12 +50,13 @@ function aCall(
       sent: () => undefined,
       ended: (call: FinishedMcpCall) => void over.told?.push(call),
     },
-  } as unknown as ConstructorParameters<typeof McpCall>[1];
-  const ports = { ...terms, clock: { now: () => 0 }, record: () => undefined };
-  const call = new McpCall(ports, request, server);
-  if (over.listens !== true) call.read('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
-  call.sent();
-  return call;
+  } as unknown as McpRequest;
+  const call = arrived(request, server);
+  const admission = { server, session: over.upstream };
+  if (over.listens === true) return sent({ ...call, ...admission });
+  const read = received(terms, call, E.right(over.text ?? '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
+  if (E.isLeft(read)) throw new Error(`not read: ${JSON.stringify(read.left)}`);
+  return sent({ ...read.right, ...admission });
 }
 
 const event = (data: string, head = ''): McpFrame => ({
@@ -58,11 +74,11 @@ async function* framesOf(frames: readonly McpFrame[]): AsyncGenerator<McpFrame> 
   yield* frames;
 }
 
-const relayed = (call: McpCall, status: number, body: McpReply['body']): McpAnswer =>
-  relayedReply(terms, call, server, { status, session: undefined, body });
+const relayed = (call: RelayedMcpCall, status: number, body: McpReply['body']): McpAnswer =>
+  relayedReply(terms, call, { status, session: undefined, body });
 
 /** The text that the caller gets of a stream. */
-async function streamed(call: McpCall, frames: readonly McpFrame[]): Promise<string> {
+async function streamed(call: RelayedMcpCall, frames: readonly McpFrame[]): Promise<string> {
   const answer = relayed(call, 200, { kind: 'events', frames: framesOf(frames) });
   let text = '';
   if (answer.kind === 'events')
@@ -87,10 +103,10 @@ describe('a 404 from a server', () => {
 });
 
 it('a stream at /mcp that can be resumed and ends without the answer ends with an error: callers cannot resume it', async () => {
-  const union = { session: 'own', refuseRequest: () => undefined };
+  const union = { refuseRequest: () => undefined };
   const body = { kind: 'events', frames: framesOf([event('', 'id: 1\n')]) } as const;
   const reply = { status: 200, session: undefined, body };
-  const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
+  const answer = relayedReply({ ...terms, union }, aCall({ upstream: 'own' }), reply);
   let text = '';
   if (answer.kind === 'events')
     for await (const piece of answer.events) text += Buffer.from(piece).toString();
@@ -100,14 +116,16 @@ it('a stream at /mcp that can be resumed and ends without the answer ends with a
 /** What becomes of a server's message during a call at `/mcp` with the progress token 1. */
 async function passedAtUnion(message: object) {
   const refused: unknown[] = [];
-  const refuseRequest = (_server: unknown, id: unknown): void => void refused.push(id);
+  const refuseRequest = (id: unknown): void => void refused.push(id);
   const text = JSON.stringify({ jsonrpc: '2.0', ...message });
   const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
   const reply = { status: 200, session: undefined, body };
-  const union = { session: 'own', refuseRequest };
-  const call = aCall();
-  call.read('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1}}}');
-  const answer = relayedReply({ ...terms, union }, call, server, reply);
+  const union = { refuseRequest };
+  const call = aCall({
+    upstream: 'own',
+    text: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":1}}}',
+  });
+  const answer = relayedReply({ ...terms, union }, call, reply);
   let shown = '';
   if (answer.kind === 'events')
     for await (const piece of answer.events) shown += Buffer.from(piece).toString();
@@ -145,11 +163,10 @@ describe('progress that a server tells at /mcp', () => {
 
 describe('an error of a server at /mcp', () => {
   const error = { jsonrpc: '2.0', id: 1, error: { code: -32_601, message: 'no such tool' } };
-  const atUnion = (session: string | undefined, status: number): McpAnswer =>
+  const atUnion = (upstream: string | undefined, status: number): McpAnswer =>
     relayedReply(
-      { ...terms, union: { session, refuseRequest: () => undefined } },
-      aCall({ session: 's' }),
-      server,
+      { ...terms, union: { refuseRequest: () => undefined } },
+      aCall({ session: 's', ...(upstream === undefined ? {} : { upstream }) }),
       { status, session: undefined, body: { kind: 'json', text: JSON.stringify(error) } },
     );
 
@@ -188,10 +205,10 @@ describe('an answer of a server', () => {
   it('with the id of the request as text is relayed as it is, because clients accept it', async () => {
     const text = '{"jsonrpc":"2.0","id":"1","result":{}}';
     expect(relayed(aCall(), 200, { kind: 'json', text })).toEqual({ kind: 'whole', status: 200, text });
-    const union = { session: undefined, refuseRequest: () => undefined };
+    const union = { refuseRequest: () => undefined };
     const body = { kind: 'events', frames: framesOf([event(text)]) } as const;
     const reply = { status: 200, session: undefined, body };
-    const answer = relayedReply({ ...terms, union }, aCall(), server, reply);
+    const answer = relayedReply({ ...terms, union }, aCall(), reply);
     const shown: string[] = [];
     if (answer.kind === 'events')
       for await (const piece of answer.events) shown.push(Buffer.from(piece).toString());
@@ -282,9 +299,8 @@ describe('a stream of a server', () => {
 describe('the telemetry of a call', () => {
   it('has credentials redacted in request id, method and protocol version', () => {
     const told: FinishedMcpCall[] = [];
-    const call = aCall({ told });
-    call.read(JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }));
-    call.answered({}, undefined, 0);
+    const call = aCall({ told, text: JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }) });
+    answered(terms, call, { result: {} }, 0);
     expect(told).toMatchObject([
       { requestId: 'r-[REDACTED]', method: '[REDACTED]', protocolVersion: '[REDACTED]' },
     ]);
@@ -292,10 +308,10 @@ describe('the telemetry of a call', () => {
 });
 
 describe('a cancellation', () => {
-  const cancelled = (call: McpCall, { cancel }: WaitingCalls): string | undefined => {
+  const cancelled = (call: RelayedMcpCall, { cancel }: WaitingCalls): string | undefined => {
     const params = { requestId: 1 };
     cancel(call.request, { kind: 'notification', method: 'notifications/cancelled', params });
-    return call.lost?.code;
+    return call.life.lost?.code;
   };
   const whole: McpAnswer = { kind: 'empty', status: 202 };
 
@@ -312,7 +328,7 @@ describe('a cancellation', () => {
     expect(cancelled(read, waiting)).toBe('cancelled');
   });
 
-  it.each<[string, (request: McpCall['request']) => Partial<McpCall['request']>]>([
+  it.each<[string, (request: McpRequest) => Partial<McpRequest>]>([
     ['another key', ({ caller }) => ({ caller: { ...caller, apiKeyId: 'another' } })],
     ['another session', () => ({ session: 'another' })],
     ['another server', () => ({ serverId: 'another' })],
@@ -323,7 +339,7 @@ describe('a cancellation', () => {
     const others = { ...call.request, ...change(call.request) };
     const params = { requestId: 1 };
     cancel(others, { kind: 'notification', method: 'notifications/cancelled', params });
-    expect(call.lost).toBeUndefined();
+    expect(call.life.lost).toBeUndefined();
   });
 
   it('ends the later of two requests with the same id, even after the earlier one has finished', async () => {
@@ -334,7 +350,7 @@ describe('a cancellation', () => {
     void waiting.during(later, () => new Promise(() => undefined));
     answer.resolve(whole);
     await first;
-    expect([cancelled(later, waiting), earlier.lost]).toEqual(['cancelled', undefined]);
+    expect([cancelled(later, waiting), earlier.life.lost]).toEqual(['cancelled', undefined]);
   });
 
   it('without a session ends no call if several have its id: clients that share a key count alike', async () => {
@@ -343,7 +359,7 @@ describe('a cancellation', () => {
     const answer = Promise.withResolvers<McpAnswer>();
     void waiting.during(one, () => new Promise(() => undefined));
     const second = waiting.during(other, () => answer.promise);
-    expect([cancelled(one, waiting), other.lost]).toEqual([undefined, undefined]);
+    expect([cancelled(one, waiting), other.life.lost]).toEqual([undefined, undefined]);
     answer.resolve(whole);
     await second;
     expect(cancelled(one, waiting)).toBe('cancelled');
@@ -353,6 +369,6 @@ describe('a cancellation', () => {
     const waiting = waitingCalls();
     const [earlier, later] = [aCall({ session: 's' }), aCall({ session: 's' })];
     for (const call of [earlier, later]) void waiting.during(call, () => new Promise(() => undefined));
-    expect([cancelled(later, waiting), earlier.lost]).toEqual(['cancelled', undefined]);
+    expect([cancelled(later, waiting), earlier.life.lost]).toEqual(['cancelled', undefined]);
   });
 });
