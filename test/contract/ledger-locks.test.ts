@@ -185,9 +185,34 @@ describe('the lock of a scope', () => {
     };
     const [one, two] = [await taken(['user:a']), await taken(['user:b'])];
     expect([one, two].map(({ length }) => length)).toEqual([1, 1]);
-    const both = await taken(['user:b', 'user:a', 'user:b']);
-    expect(both).toHaveLength(2);
-    expect(both).toEqual(expect.arrayContaining([...one, ...two]));
+    for (const scopes of [
+      ['user:b', 'user:a'],
+      ['user:b', 'user:a', 'user:b'],
+    ]) {
+      const both = await taken(scopes);
+      expect(both).toHaveLength(2);
+      expect(both).toEqual(expect.arrayContaining([...one, ...two]));
+    }
+  });
+
+  it('is acquired in sorted order, whatever the order of the scopes', async () => {
+    const sorted = await query<{ scope: string }>(
+      `select 'user:' || n as scope from generate_series(1, 8) n order by hashtext('user:' || n)`,
+    );
+    const [first = '', ...others] = sorted.map(({ scope }) => scope);
+    const held = await holder(database.url());
+    await held.query('select lock_scopes(array[$1])', [first]);
+    const waiting = [others.slice(-1), others.toReversed()].map(async (scopes) => {
+      const both = await holder(database.url());
+      await both.query('select lock_scopes($1)', [[...scopes, first]]);
+      await both.rollBack();
+    });
+    await untilWaiting(query, 2);
+    // They wait for the first one without holding another.
+    const taken = `select scope from unnest($1::text[]) scope where not pg_try_advisory_xact_lock(7206752, hashtext(scope))`;
+    expect(await query(taken, [others])).toEqual([]);
+    await held.rollBack();
+    await Promise.all(waiting);
   });
 });
 

@@ -68,6 +68,21 @@ describe('the list of models', () => {
     },
   );
 
+  it.each(['model', 'provider'])(
+    'counts as errors of a %s all statuses from 400 except 499, from the first quarter of an hour on',
+    async (what) => {
+      await query(
+        `insert into request_logs (request_log_id, ownership_scope_key, request_id, ${what}_key, status_code, latency_ms,
+         metadata_json, occurred_at)
+       select gen_random_uuid(), 's', 'n', 'failing', status, 1, '{}', '2028-03-01T12:14:59Z'
+       from unnest(array[200, 399, 400, 499, 500]) status`,
+      );
+      const since = (at: string) => query(`select * from newest_of_${what}('failing', $1, 9)`, [at]);
+      expect(await since('2028-03-01T12:00:00Z')).toEqual([{ requests: 5, errors: 2 }]);
+      expect(await since('2028-03-01T12:15:00Z')).toEqual([{ requests: 0, errors: 0 }]);
+    },
+  );
+
   it("counts by an index-only scan of the model's or provider's index", async () => {
     for (const column of ['model_key', 'provider_key']) {
       const plan = JSON.stringify(
