@@ -57,8 +57,8 @@ describe('a file of the journal', () => {
   });
 });
 
-/** A disk of `room` bytes: a write that does not fit is written in part, as on a full disk. */
-function smallDisk(room: number): Disk {
+/** A disk of `room` bytes: a write that does not fit is written in part, and fails with `code`. */
+function smallDisk(room: number, code: string): Disk {
   const used = new Map<string, number>();
   const total = (): number => [...used.values()].reduce((sum, bytes) => sum + bytes, 0);
   return {
@@ -76,7 +76,7 @@ function smallDisk(room: number): Disk {
           const bytes = Buffer.from(text);
           const left = room - total();
           await take(bytes.subarray(0, left));
-          if (bytes.length > left) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' });
+          if (bytes.length > left) throw Object.assign(new Error('no space left'), { code });
         },
         truncate: async (bytes) => {
           await file.truncate(bytes);
@@ -198,13 +198,14 @@ describe('a small disk', () => {
       fc.asyncProperty(
         fc.array(sizes, { minLength: 1, maxLength: 3 }),
         fc.nat({ max: 4000 }),
-        async (batches, room) => {
+        fc.constantFrom('ENOSPC', 'EDQUOT', 'EFBIG'),
+        async (batches, room, code) => {
           const folder = await makeTestFolder('journal');
           const journal = new FileJournal({
             directory: folder,
             name: 'a',
             maxBytes: 1_000_000,
-            disk: smallDisk(room),
+            disk: smallDisk(room, code),
             onFault: () => undefined,
           });
           const kept: string[] = [];
@@ -297,6 +298,32 @@ describe('a file of the journal that cannot be read', () => {
     await expect(recover(database.replay, always)).rejects.toThrow('could not be settled');
     expect(database.settled).toEqual(['"mine"', ...names(2, 'x')]);
     expect(await readdir(folder)).toEqual(['0.000001.journal']);
+  });
+});
+
+describe('a recovery for which the database is away', () => {
+  it('asks it for no further record of any file', async () => {
+    const folder = await makeTestFolder('journal');
+    for (const name of ['x', 'y'])
+      await writeFile(path.join(folder, `${name}.000001.journal`), bytesOf(names(2, name)));
+    const { recover } = bench(folder, 'a');
+    const asked: string[] = [];
+    const { replay } = taking((record) => (asked.push(record) === 2 ? 'later' : 'settled'));
+    await recover(replay, always);
+    expect(asked).toEqual(names(2, 'x'));
+    expect(await readdir(folder)).toEqual(['a.000001.journal', 'y.000001.journal']);
+  });
+});
+
+describe('a recovery that is to stop', () => {
+  it('settles nothing and takes over no file', async () => {
+    const folder = await makeTestFolder('journal');
+    await writeFile(path.join(folder, 'x.000001.journal'), bytesOf(names(2, 'x')));
+    const { recover } = bench(folder, 'a');
+    const database = taking();
+    await recover(database.replay, () => false);
+    expect(database.settled).toEqual([]);
+    expect(await readdir(folder)).toEqual(['x.000001.journal']);
   });
 });
 

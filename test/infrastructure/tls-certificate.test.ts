@@ -145,8 +145,32 @@ describe('a certificate that is about to expire', () => {
     await made?.look();
     const over = ['error', 'the certificate has expired: clients refuse it', about];
     expect(told()).toEqual([soon, over]);
-    now += 24 * hour;
+    now += 24 * hour - 1;
+    await made?.look();
+    expect(told()).toEqual([soon, over]);
+    now += 1;
     await made?.look();
     expect(told()).toEqual([soon, over, over]);
+  });
+
+  it('is logged at the start, also if it is not yet valid, and again if the one that replaces it expires soon', async () => {
+    const { validFromDate: begin, validToDate: end } = new X509Certificate(first.cert);
+    let now = begin.getTime() - 1;
+    const made = await certificateOf(
+      'tls',
+      () => settings,
+      log,
+      () => now,
+    );
+    const early = ['error', 'the certificate is not valid yet: clients refuse it', undefined];
+    expect(told()).toEqual([early]);
+    now = end.getTime() - 1;
+    await made?.look();
+    const soon = ['warn', 'the certificate expires soon', undefined];
+    expect(told()).toEqual([early, soon]);
+    await write(second.cert, second.key);
+    await made?.look();
+    await made?.look();
+    expect(told()).toEqual([early, soon, ['info', 'the certificate was reloaded', undefined], soon]);
   });
 });

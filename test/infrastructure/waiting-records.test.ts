@@ -26,6 +26,8 @@ describe('the records in a journal folder', () => {
     await writeFile(path.join(directory, '1-a.000002.journal'), '');
     await writeFile(path.join(directory, '2-b.000001.refused'), lines(1));
     await writeFile(path.join(directory, 'other'), lines(9));
+    // As a file that its process has removed since the folder was listed.
+    await symlink(path.join(directory, 'gone'), path.join(directory, '3-c.000001.journal'));
     expect(await waitingRecords(directory)).toEqual({
       files: [
         { name: '1-a.000001.journal', refused: false, records: 3 },
@@ -53,7 +55,29 @@ describe('the records in a journal folder', () => {
     await mkdir(directory);
     await writeFile(path.join(directory, '1-a.000001.journal'), lines(9999));
     await writeFile(path.join(directory, '1-a.000002.journal'), lines(9999));
+    await writeFile(path.join(directory, '1-a.000003.journal'), lines(1));
     const { files, isLowerBound } = await waitingRecords(directory);
     expect([files.map(({ records }) => records), isLowerBound]).toEqual([[9999, 1], true]);
+  });
+
+  it('are counted in at most a hundred files', async () => {
+    const directory = path.join(folder, 'files');
+    await mkdir(directory);
+    const names = Array.from({ length: 101 }, (_, n) => `1-a.${String(n).padStart(6, '0')}.journal`);
+    for (const name of names.slice(0, 100)) await writeFile(path.join(directory, name), lines(1));
+    const counted = async () => {
+      const { files, isLowerBound } = await waitingRecords(directory);
+      return [files.map(({ name }) => name), isLowerBound];
+    };
+    expect(await counted()).toEqual([names.slice(0, 100), false]);
+    await writeFile(path.join(directory, names[100]!), lines(1));
+    expect(await counted()).toEqual([names.slice(0, 100), true]);
+  });
+
+  it('are all counted where a read of the file begins with the end of a line', async () => {
+    const directory = path.join(folder, 'long');
+    await mkdir(directory);
+    await writeFile(path.join(directory, '1-a.000001.journal'), `${'x'.repeat(65_536)}\n${lines(2)}`);
+    expect((await waitingRecords(directory)).files.map(({ records }) => records)).toEqual([3]);
   });
 });
