@@ -94,10 +94,10 @@ describe('the mail of a budget alert', () => {
   });
 
   it('keeps the letters of an owner name in any script', () => {
-    const ownerName = 'Zoë Łukasz 李雷 🦊 <R&D> "x"';
-    const { subject, text, html } = alertMail({ ...alert, ownerName }, 'there');
+    const ownerName = `Zoë O'Łukasz 李雷 🦊 <R&D> "x"`;
+    const { subject, text, html } = alertMail({ ...alert, ownerName: `${ownerName}\t` }, 'there');
     expect(subject).toContain(ownerName);
     expect(text).toContain(`Owner: user ${ownerName}\n`);
-    expect(html).toContain('<td>user Zoë Łukasz 李雷 🦊 &lt;R&amp;D&gt; &quot;x&quot;</td>');
+    expect(html).toContain('<td>user Zoë O&#39;Łukasz 李雷 🦊 &lt;R&amp;D&gt; &quot;x&quot;</td></tr><tr>');
   });
 });

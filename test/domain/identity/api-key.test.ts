@@ -80,6 +80,7 @@ describe('a key is sent as `Authorization: Bearer …` or `x-api-key: …`', () 
     ['both: a lower-case bearer wins too', 'bearer a', 'b', 'a'],
     ['Basic beside x-api-key is ignored', 'Basic dTpw', 'b', 'b'],
     ['an unknown scheme beside x-api-key is ignored', 'Token a', 'b', 'b'],
+    ['a scheme that ends with bearer is ignored', 'Forbearer a', 'b', 'b'],
     ['a bare key in Authorization is ignored', 'gwk_a.b', 'b', 'b'],
     ['a Bearer without a key is ignored', 'Bearer', 'b', 'b'],
     ['a Bearer of blanks is ignored', 'Bearer   ', 'b', 'b'],

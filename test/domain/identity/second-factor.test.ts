@@ -43,6 +43,10 @@ describe('the time steps whose codes are valid', () => {
 });
 
 describe('a code', () => {
+  it('for recovery is shown in four groups of four', () => {
+    expect(shownRecoveryCode(recoveryCodeOf('ABCDEFGHIJKLMNOPQRST'))).toBe('abcd-efgh-ijkl-mnop');
+  });
+
   it('is parsed in any case, and with blanks and dashes', () => {
     expect(readCode(' 123 456\n')).toEqual({ kind: 'totp', digits: '123456' });
     fc.assert(
@@ -54,12 +58,18 @@ describe('a code', () => {
     );
   });
 
-  it.each(['', '12345', '1234567', 'abcdef', '١٢٣٤٥٦', 'aaaa-aaaa-aaaa-aaa1', 'a'.repeat(17)])(
-    'is not %j',
-    (typed) => {
-      expect(readCode(typed)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    '12345',
+    '1234567',
+    'abcdef',
+    '١٢٣٤٥٦',
+    'aaaa-aaaa-aaaa-aaa1',
+    'a'.repeat(15),
+    'a'.repeat(17),
+  ])('is not %j', (typed) => {
+    expect(readCode(typed)).toBeUndefined();
+  });
 
   // RFC 6238, appendix B: the last six of the eight digits.
   it.each([

@@ -112,6 +112,15 @@ describe('the verdict of several limits', () => {
     );
   });
 
+  it.each([
+    ['requests', { requests: 2 }],
+    ['tokens', { tokens: 2 }],
+    ['in_flight', { inFlight: 2 }],
+  ] as const)('refuses if only %s of the last limit is full', (measure, most) => {
+    const [free, full] = [standing({ requests: 3 }), standing(most, most)];
+    expect(limitVerdict([free, full])).toEqual(E.left([{ standing: full, measure }]));
+  });
+
   it('never admits more requests than the limit', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 20 }), fc.nat(60), (most, asked) => {
@@ -238,6 +247,15 @@ describe('rate limit headers', () => {
       'x-ratelimit-remaining-requests': '20',
       'x-ratelimit-remaining-tokens': '1000',
       'x-ratelimit-reset-requests': '2s',
+    });
+  });
+
+  it('have a reset of at most 60 s, and of several limits with as much remaining the first', () => {
+    const alike = [standing({ requests: 9 }, { requests: 4 }), standing({ requests: 5 })];
+    expect(limitHeaders('openai', alike, new Date('2028-03-15T12:00:00Z'))).toEqual({
+      'x-ratelimit-limit-requests': '9',
+      'x-ratelimit-remaining-requests': '5',
+      'x-ratelimit-reset-requests': '60s',
     });
   });
 

@@ -104,6 +104,8 @@ describe('sensitive headers', () => {
     'apikey',
     'openai-api-key',
     'DPoP',
+    'x-original-idempotency-key',
+    'idempotency-key-secret',
   ])('include those of proxies and other services: %s', (name) => {
     const kept = JSON.parse(redactedRequest({ [name]: 's', accept: 'a' }, undefined, builtIn, 1000).text);
     expect(kept).toEqual({ headers: { [name]: marker, accept: 'a' }, body: null });
@@ -111,6 +113,7 @@ describe('sensitive headers', () => {
 
   it.each([
     'idempotency-key',
+    'X-Idempotency-Key',
     'x-author',
     'x-request-id',
     'x-forwarded-for',
