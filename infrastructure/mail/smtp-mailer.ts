@@ -5,6 +5,7 @@ import { redactedError } from '../../domain/payload/redact.ts';
 import { fewSecrets } from '../../domain/payload/secrets.ts';
 import { sanitiseMessage } from '../../domain/upstream/upstream-fault.ts';
 import { implicitTlsPort, type MailConfig } from '../config/server-config.ts';
+import { meteredConnection } from './metered-connection.ts';
 
 /** How long one attempt may take, in milliseconds; the library's own bounds are minutes. */
 export interface MailBounds {
@@ -56,9 +57,10 @@ const transportOf = ({ from, smtp }: MailConfig, { connectMs, silenceMs }: MailB
   secure: smtp.port === implicitTlsPort,
   requireTLS: smtp.starttls,
   ignoreTLS: !smtp.starttls,
+  getSocket: (_options: unknown, done: Parameters<typeof meteredConnection>[1]) =>
+    meteredConnection({ host: smtp.host, port: smtp.port, withinMs: connectMs }, done),
   connectionTimeout: connectMs,
   greetingTimeout: connectMs,
-  dnsTimeout: connectMs,
   socketTimeout: silenceMs,
   ...(smtp.credentials === undefined
     ? {}

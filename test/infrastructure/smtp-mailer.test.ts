@@ -3,7 +3,7 @@ import dns from 'node:dns';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
 import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
@@ -165,10 +165,11 @@ describe('a mail', () => {
   });
 });
 
+const trusted = getCACertificates('default');
+const own = selfSigned();
+afterAll(() => setDefaultCACertificates(trusted));
+
 describe('mail is sent as it is configured', () => {
-  const trusted = getCACertificates('default');
-  const own = selfSigned();
-  afterAll(() => setDefaultCACertificates(trusted));
   const login: SMTPServerOptions = {
     authOptional: false,
     onAuth: ({ username, password }, _session, done) => {
@@ -354,6 +355,15 @@ async function scriptedServer(stopAt: string, then: (socket: Socket) => void): P
   return (server.address() as AddressInfo).port;
 }
 
+/** The library skips such lines wherever it waits for an answer. */
+function floodWithBlankLines(socket: Socket): void {
+  const lines = Buffer.alloc(64 * 1024, '\n');
+  const more = (): void => {
+    if (!socket.destroyed) socket.write(lines, () => setImmediate(more));
+  };
+  more();
+}
+
 /** A port that accepts no more connections: its process is stopped and its backlog is full. */
 async function fullPort(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const script = `require('node:net').createServer().listen({ port: 0, host: '127.0.0.1', backlog: 1 },
@@ -428,6 +438,25 @@ describe('an attempt to send a mail ends in time', () => {
       await eventually(() => closed || undefined);
     },
   );
+
+  it.each(['greeting', 'EHLO', '.'])('when the server sends blank lines without end, at %s', async (at) => {
+    const port = await scriptedServer(at, floodWithBlankLines);
+    const { value, ms } = await timed(() => reasonOf(configOf(port, { credentials })));
+    expect(value).toBe('The mail server sent too much.');
+    expect(ms).toBeLessThan(2000);
+  });
+
+  it('when the server sends blank lines without end over STARTTLS', async () => {
+    setDefaultCACertificates([...trusted, own.cert]);
+    const port = await scriptedServer('STARTTLS', (socket) => {
+      socket.write('220 go on\r\n');
+      const secured = new TLSSocket(socket, { ...own, isServer: true });
+      secured.on('error', () => undefined).once('secure', () => floodWithBlankLines(secured));
+    });
+    const { value, ms } = await timed(() => reasonOf(configOf(port, { starttls: true })));
+    expect(value).toBe('The mail server sent too much.');
+    expect(ms).toBeLessThan(2000);
+  });
 
   it.each(Object.keys(answers))('when the server closes the connection at %s', async (stopAt) => {
     const port = await scriptedServer(stopAt, (socket) => socket.destroy());
