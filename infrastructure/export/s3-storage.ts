@@ -25,6 +25,8 @@ export interface StorageBounds {
 const usualBounds: StorageBounds = { connectMs: 10_000, answerMs: 120_000 };
 /** A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses. */
 const maxAttempts = 5;
+/** A page has a thousand keys, and a day can have a hundred thousand parts. */
+const maxPages = 250;
 
 /** A bucket of an S3-compatible storage. `close` closes its connections. */
 export function s3Storage(
@@ -87,19 +89,26 @@ export function s3Storage(
 async function keysOf(client: S3Client, bucket: string, prefix: string): Promise<readonly string[]> {
   const keys: string[] = [];
   let token: string | undefined;
-  for (;;) {
-    const page: ListObjectsV2CommandOutput = await client.send(
+  for (let page = 0; page < maxPages; page += 1) {
+    const found: ListObjectsV2CommandOutput = await client.send(
       new ListObjectsV2Command({
         Bucket: bucket,
         Prefix: prefix,
         ...(token === undefined ? {} : { ContinuationToken: token }),
       }),
     );
-    for (const { Key } of page.Contents ?? []) if (Key !== undefined) keys.push(Key);
-    const next = page.NextContinuationToken ?? '';
+    // A storage that ignores the prefix lists other days, whose parts must not be taken for this one's.
+    for (const { Key } of found.Contents ?? []) if (Key?.startsWith(prefix) === true) keys.push(Key);
+    const next = found.NextContinuationToken ?? '';
     if (next === '' || next === token) return keys;
     token = next;
   }
+  throw new EndlessList();
+}
+
+/** Thrown when there is still another page behind the most that are read (rule 56.381). */
+class EndlessList extends Error {
+  override readonly name = 'EndlessList';
 }
 
 interface Refusal {

@@ -96,25 +96,45 @@ describe('a bucket that locks its objects', () => {
 });
 
 describe('the pages of a list', () => {
+  /** Answers each call with the keys of that page, and the token after it. */
+  async function pagesOf(
+    page: (at: number) => { readonly keys: readonly string[]; readonly token?: string | undefined },
+  ) {
+    const sent: (string | null)[] = [];
+    const storage = await storageAt((req, res) => {
+      req.resume();
+      const { keys, token } = page(sent.length);
+      sent.push(new URL(req.url ?? '', 'http://storage').searchParams.get('continuation-token'));
+      const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
+      const more = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`;
+      res
+        .writeHead(200, { 'content-type': 'application/xml' })
+        .end(`<ListBucketResult>${contents}${more}</ListBucketResult>`);
+    });
+    return { storage, sent };
+  }
+
   it.each([
     ['there is an empty token', [''], 1],
     ['the same token comes again', ['more', 'more'], 2],
     ['there is no token', ['one', 'two'], 3],
   ])('end where %s', async (_, tokens, pages) => {
-    let asked = 0;
-    const sent: (string | null)[] = [];
-    const storage = await storageAt((req, res) => {
-      req.resume();
-      sent.push(new URL(req.url ?? '', 'http://storage').searchParams.get('continuation-token'));
-      const token = tokens[asked];
-      asked += 1;
-      const more = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`;
-      res
-        .writeHead(200, { 'content-type': 'application/xml' })
-        .end(`<ListBucketResult><Contents><Key>ledger/${asked}</Key></Contents>${more}</ListBucketResult>`);
-    });
+    const { storage, sent } = await pagesOf((at) => ({ keys: [`ledger/${at}`], token: tokens[at] }));
     const listed = await storage.list('ledger/');
     expect(sent).toEqual([null, ...tokens].slice(0, pages));
-    expect(listed).toEqual(E.right(Array.from({ length: pages }, (_each, at) => `ledger/${at + 1}`)));
+    expect(listed).toEqual(E.right(Array.from({ length: pages }, (_each, at) => `ledger/${at}`)));
+  });
+
+  it('that have another one behind them for ever fail the export', async () => {
+    const { storage, sent } = await pagesOf((at) => ({ keys: [], token: `page ${at}` }));
+    expect(await storage.list('ledger/')).toEqual(E.left('the storage would not list ledger/: EndlessList'));
+    expect(sent).toHaveLength(250);
+  });
+
+  it('are searched for keys with the prefix: a storage may ignore it, and other days are not removed', async () => {
+    const { storage } = await pagesOf(() => ({
+      keys: ['day=2026-01-01/part-00000.csv', 'day=2026-01-02/part-00000.csv'],
+    }));
+    expect(await storage.list('day=2026-01-02/')).toEqual(E.right(['day=2026-01-02/part-00000.csv']));
   });
 });
