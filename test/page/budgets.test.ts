@@ -270,3 +270,19 @@ describe('the list of budgets', () => {
     await rowOf(page, 'Platform').waitFor();
   });
 });
+
+describe('a budget of 0', () => {
+  it.each([
+    { hard_limit: true, says: 'refuses all' },
+    { hard_limit: false, says: 'refuses nothing' },
+  ])('that is hard ($hard_limit) $says', async ({ hard_limit, says }) => {
+    await scene.admin('PUT', '/api/v1/admin/spend/budgets/teams/search', {
+      cadence: 'daily',
+      amount_10000: 0,
+      hard_limit,
+    });
+    const page = await scene.open('/budgets');
+    await rowOf(page, 'Search').getByText(says, { exact: true }).waitFor();
+    await scene.admin('DELETE', '/api/v1/admin/spend/budgets/teams/search');
+  });
+});

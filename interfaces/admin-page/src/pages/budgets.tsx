@@ -199,7 +199,12 @@ const columns: readonly Column<Owner>[] = [
       budget === null ? (
         <Dash />
       ) : (
-        <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={name} />
+        <BudgetBar
+          spendUsd={window.spend_usd}
+          amountUsd={budget.amount_usd}
+          isHard={budget.hard_limit}
+          label={name}
+        />
       ),
     text: (owner) => {
       const share = shareOf(owner);

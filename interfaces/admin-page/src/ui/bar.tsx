@@ -4,15 +4,17 @@ import { percentText, shareBps } from './amounts.ts';
 export function BudgetBar({
   spendUsd,
   amountUsd,
+  isHard,
   label,
 }: {
   readonly spendUsd: string;
   readonly amountUsd: string;
+  readonly isHard: boolean;
   /** The owner of the budget. */
   readonly label: string;
 }) {
   const share = shareBps(spendUsd, amountUsd);
-  if (share === undefined) return <span className="muted">refuses all</span>;
+  if (share === undefined) return <span className="muted">{isHard ? 'refuses all' : 'refuses nothing'}</span>;
   const tone = share >= 10_000 ? 'bad' : share >= 8_000 ? 'warn' : '';
   const text = percentText(share);
   return (

@@ -49,7 +49,12 @@ export function OwnerDrawer({
         </p>
       )}
       {budget === null ? null : (
-        <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={owner.name} />
+        <BudgetBar
+          spendUsd={window.spend_usd}
+          amountUsd={budget.amount_usd}
+          isHard={budget.hard_limit}
+          label={owner.name}
+        />
       )}
       <dl className="pairs">
         <Pair name="Budget">

@@ -13,7 +13,14 @@ const columns: readonly Column<Standing>[] = [
   {
     key: 'share',
     title: 'Spent',
-    cell: (of) => <BudgetBar spendUsd={of.spend_usd} amountUsd={of.amount_usd} label={of.owner_name} />,
+    cell: (of) => (
+      <BudgetBar
+        spendUsd={of.spend_usd}
+        amountUsd={of.amount_usd}
+        isHard={of.hard_limit}
+        label={of.owner_name}
+      />
+    ),
   },
   {
     key: 'spend',

@@ -18,7 +18,12 @@ const columns: readonly Column<Budgeted>[] = [
     key: 'share',
     title: 'Spent',
     cell: ({ budget, current_window: window, name }) => (
-      <BudgetBar spendUsd={window.spend_usd} amountUsd={budget.amount_usd} label={name} />
+      <BudgetBar
+        spendUsd={window.spend_usd}
+        amountUsd={budget.amount_usd}
+        isHard={budget.hard_limit}
+        label={name}
+      />
     ),
   },
   {
