@@ -107,7 +107,7 @@ export function Page() {
         empty={<NoCalls isFiltered={Object.keys(chosen).length > 0} requestId={filters['request_id']} />}
       />
       {openId === undefined ? null : (
-        <Drawer title="MCP call" onClose={() => set({ open: undefined }, 'replace')}>
+        <Drawer title="MCP call" onClose={() => set({ open: undefined })}>
           <InvocationOf id={openId} />
         </Drawer>
       )}

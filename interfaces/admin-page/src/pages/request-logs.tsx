@@ -83,7 +83,7 @@ export function Page() {
       </div>
       <Pager list={list.data} />
       {openId === undefined ? null : (
-        <RequestDrawer requestLogId={openId} onClose={() => set({ open: undefined }, 'replace')} />
+        <RequestDrawer requestLogId={openId} onClose={() => set({ open: undefined })} />
       )}
     </Frame>
   );

@@ -25,7 +25,7 @@ export function TextFilter({
 }) {
   const id = useId();
   const fault = faultOf(error, name);
-  const [typed, type] = useTypedFilter(name, asText);
+  const [typed, type, leave] = useTypedFilter(name, asText);
   return (
     <div className="typed-filter">
       <label className="filter">
@@ -35,6 +35,7 @@ export function TextFilter({
           className={isWide ? 'wide' : undefined}
           value={typed}
           onChange={({ target }) => type(target.value)}
+          onBlur={leave}
           autoComplete="off"
           list={known.length === 0 ? undefined : `${id}-known`}
           aria-invalid={fault !== undefined}

@@ -27,7 +27,7 @@ export function InstantFilter({
   readonly along?: Readonly<Record<string, string>>;
 }) {
   const faultId = useId();
-  const [typed, type] = useTypedFilter(name, asInstant, along);
+  const [typed, type, leave] = useTypedFilter(name, asInstant, along);
   return (
     <div>
       <label className="filter">
@@ -39,6 +39,7 @@ export function InstantFilter({
           aria-invalid={fault !== undefined}
           aria-describedby={fault === undefined ? undefined : faultId}
           onChange={({ target }) => type(target.value)}
+          onBlur={leave}
         />
       </label>
       <FieldError id={faultId} fault={fault} />

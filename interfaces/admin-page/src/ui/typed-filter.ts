@@ -14,22 +14,27 @@ export interface Spelling {
 const nothing = {};
 
 /**
- * The text typed into a filter, and its setter. The text takes effect when typing pauses. A value that the field itself
- * set comes back through the address, perhaps while the person is still typing, and is not written into the field
- * again. `along` are further changes of the address; it must be the same object for the life of the field.
+ * The text typed into a filter, its setter, and what to call when the field loses the focus. The text takes effect when
+ * typing pauses. A value that the field itself set comes back through the address, perhaps while the person is still
+ * typing, and is not written into the field again. Back undoes everything that was typed between the focus and its loss
+ * at once (rule 52.323). `along` are further changes of the address; it must be the same object for the life of the
+ * field.
  */
 export function useTypedFilter(
   name: string,
   { shown, meant }: Spelling,
   along: Readonly<Record<string, string>> = nothing,
-): readonly [typed: string, type: (text: string) => void] {
+): readonly [typed: string, type: (text: string) => void, leave: () => void] {
   const { filters, set } = useAddress();
   const inForce = shown(filters[name]);
   const [typed, setTyped] = useState(inForce);
   const known = useRef(inForce);
+  /** The entry of the history is of what is being typed. */
+  const isOwnEntry = useRef(false);
   useEffect(() => {
     if (inForce === known.current) return;
     known.current = inForce;
+    isOwnEntry.current = false;
     setTyped(inForce);
   }, [inForce]);
   useEffect(() => {
@@ -38,9 +43,13 @@ export function useTypedFilter(
     if (typed === known.current || (value === undefined && !isEmpty)) return undefined;
     const timer = setTimeout(() => {
       known.current = shown(value);
-      set({ [name]: value, page: undefined, ...along }, 'replace');
+      set({ [name]: value, page: undefined, ...along }, isOwnEntry.current ? 'replace' : 'push');
+      isOwnEntry.current = true;
     }, pauseMs);
     return () => clearTimeout(timer);
   }, [typed, name, set, shown, meant, along]);
-  return [typed, setTyped];
+  const leave = (): void => {
+    isOwnEntry.current = false;
+  };
+  return [typed, setTyped, leave];
 }
