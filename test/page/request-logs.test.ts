@@ -212,20 +212,31 @@ describe('the list of requests', () => {
   it('adds a filter from a cell without opening the row', async () => {
     const page = await scene.open(root);
     await count(page, 4);
-    await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
+    await rowsOf(page).filter({ hasText: 'r-tags' }).getByText('thinker').hover();
     await page.getByRole('button', { name: 'Only model thinker' }).click();
     await count(page, 1);
     expect(searchOf(page)).toEqual({ model_key: 'thinker' });
   });
 
+  it('opens on a press beside a value, which the buttons of its filters cover only while the pointer comes from it', async () => {
+    const page = await scene.open(root);
+    await count(page, 4);
+    const value = rowsOf(page).filter({ hasText: 'r-tags' }).getByText('A', { exact: true });
+    const box = await value.boundingBox();
+    if (box === null) throw new Error('the owner is not shown');
+    await page.mouse.click(box.x + box.width + 12, box.y + box.height / 2);
+    await page.getByRole('dialog', { name: 'Request' }).waitFor();
+    expect(Object.keys(searchOf(page))).toEqual(['open']);
+  });
+
   it('adds an exclusion filter from a cell, with a chip that inverts or removes it', async () => {
     const page = await scene.open(root);
     await count(page, 4);
-    await rowsOf(page).filter({ hasText: 'r-tags' }).hover();
+    await rowsOf(page).filter({ hasText: 'r-tags' }).getByText('thinker').hover();
     await page.getByRole('button', { name: 'All but model thinker' }).click();
     await count(page, 3);
     expect(searchOf(page)).toEqual({ not_model_key: 'thinker' });
-    await rowsOf(page).filter({ hasText: 'r-502' }).hover();
+    await rowsOf(page).filter({ hasText: 'r-502' }).locator('.badge').hover();
     await page.getByRole('button', { name: 'All but status 502' }).click();
     await count(page, 2);
     expect(searchOf(page)).toEqual({ not_model_key: 'thinker', not_status_code: '502' });
@@ -236,7 +247,7 @@ describe('the list of requests', () => {
     await page.getByRole('button', { name: 'Remove the filter Model: thinker' }).click();
     await page.getByRole('button', { name: 'Remove the filter Status is not: 502' }).click();
     await count(page, 4);
-    await rowsOf(page).first().hover();
+    await rowsOf(page).first().getByText('A', { exact: true }).hover();
     await rowsOf(page).first().getByRole('button', { name: 'All but A' }).click();
     await page.getByRole('button', { name: 'Remove the filter Person is not: A' }).waitFor();
     await count(page, 0);
