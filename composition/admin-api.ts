@@ -37,7 +37,7 @@ import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { configuredSetup, journalAttention } from './overview.ts';
 import { cleaned, mailReady } from './settling.ts';
-import { signInUseCases } from './sign-in.ts';
+import { rolesByProvider, signInUseCases } from './sign-in.ts';
 
 const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: ServedConfig) =>
   mcpServers.map((server) => ({ ...server, writtenUrl: mcpUrls.get(server.id) ?? '' }));
@@ -77,7 +77,7 @@ export const adminRoutesOf = (
     teams: teamsStore(forAdmins),
     serviceAccounts: serviceAccountsStore(forAdmins),
     adminTokens: adminTokensStore(forAdmins),
-    rolesByProvider: () => (config.loaded().config.adminAuth.oidc?.adminGroups.length ?? 0) > 0,
+    rolesByProvider: () => rolesByProvider(config.loaded().config.adminAuth),
     testMails: testMailsStore(forAdmins),
     mailer: smtpMailer(() => config.loaded().config.mail),
     mailReady: mailReady(config),

@@ -7,6 +7,7 @@ import { loginVerifier } from '../application/admin/proof.ts';
 import { beginFactor, confirmFactor, removeFactor } from '../application/admin/second-factor.ts';
 import { anySession, currentSession, logOut } from '../application/admin/session.ts';
 import { beginSignIn, finishSignIn, type SignInPorts } from '../application/admin/sign-in.ts';
+import { tokenMaxMs } from '../domain/identity/admin-token.ts';
 import type { SignInMethod } from '../domain/identity/second-factor.ts';
 import type { AdminAuthConfig } from '../infrastructure/config/admin-auth-config.ts';
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
@@ -58,6 +59,7 @@ export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log)
         ? signIn.provider()?.identity.endSessionUrl()
         : undefined;
     },
+    tokenMaxMs: () => tokenMaxMs({ byProvider: rolesByProvider(auth()) }),
     methods: () => ({ password: auth().passwordLogin, oidcName: auth().oidc?.displayName }),
     beginSignIn: beginSignIn(signIn),
     finishSignIn: finishSignIn(signIn),
@@ -67,6 +69,9 @@ export function signInUseCases(pool: DatabasePool, config: LiveConfig, log: Log)
     changePassword: changePassword(own),
   };
 }
+
+/** Whether the identity provider decides who is an admin. */
+export const rolesByProvider = ({ oidc }: AdminAuthConfig): boolean => (oidc?.adminGroups.length ?? 0) > 0;
 
 const methodsOf = ({ oidc, passwordLogin }: AdminAuthConfig): readonly SignInMethod[] => [
   ...(passwordLogin ? (['password'] as const) : []),

@@ -25,5 +25,5 @@ export const logIn =
       const token = tokens.create();
       const session = await sessions.open(tokens.digest(token), person, newSession, used);
       if (session === undefined) return E.left(used === undefined ? invalidCredentials : invalidCode);
-      return E.right({ token, person, expiresAt: session.expiresAt });
+      return E.right({ token, person, expiresAt: session.expiresAt, hasPassword: true });
     });

@@ -20,6 +20,8 @@ export interface CurrentSession {
   readonly person: Person;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
+  /** False for a person who can sign in only at the identity provider. */
+  readonly hasPassword: boolean;
 }
 
 /** The same, and how the person signed in. */
@@ -73,6 +75,7 @@ export const anySession =
     return E.right({
       person: found.person,
       expiresAt: state.session.expiresAt,
+      hasPassword: found.hasPassword,
       signedInBy: found.signedInBy,
       secondFactor: secondFactorState(found, requireSecondFactor),
     });

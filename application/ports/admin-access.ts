@@ -23,6 +23,7 @@ export interface FoundSession {
   readonly session: AdminSession;
   readonly person: Person;
   readonly signedInBy: SignInMethod;
+  readonly hasPassword: boolean;
   readonly hasSecondFactor: boolean;
   /** The database's time. */
   readonly now: number;

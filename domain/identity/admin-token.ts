@@ -28,16 +28,20 @@ export const presentedToken = (authorization: string | undefined): string | unde
 export const mayCall = (scope: TokenScope, isRead: boolean): boolean => scope === 'write' || isRead;
 
 /**
- * What is wrong with the expiry of a new token; times are milliseconds since the epoch. When the identity provider
- * decides who is an admin (`admin_groups`), it is asked only at sign-in, so a token then lasts no longer than a session
- * may (rule 44.20).
+ * The longest life of a new token; `undefined` when it has no limit. If the identity provider decides who is an admin
+ * (`admin_groups`), it is asked only at sign-in, so a token lasts no longer than a session may (rule 44.20).
  */
+export const tokenMaxMs = ({ byProvider }: { readonly byProvider: boolean }): number | undefined =>
+  byProvider ? absoluteMs : undefined;
+
+/** What is wrong with the expiry of a new token; times are milliseconds since the epoch. */
 export function tokenEndFault(
   expiresAt: number | undefined,
   now: number,
-  { byProvider }: { readonly byProvider: boolean },
+  roles: { readonly byProvider: boolean },
 ): string | undefined {
   if (expiresAt !== undefined && expiresAt <= now) return '`expires_at` must be in the future.';
-  if (!byProvider || (expiresAt !== undefined && expiresAt <= now + absoluteMs)) return undefined;
+  const maxMs = tokenMaxMs(roles);
+  if (maxMs === undefined || (expiresAt !== undefined && expiresAt <= now + maxMs)) return undefined;
   return '`expires_at` must be at most 7 days ahead: the identity provider says who is an admin (`admin_groups`), and is asked when somebody signs in.';
 }

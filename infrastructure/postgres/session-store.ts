@@ -31,6 +31,7 @@ const sessionRow = t.type({
   last_seen_at: timestamp,
   expires_at: timestamp,
   signed_in_by: t.union([t.literal('password'), t.literal('oidc')]),
+  has_password: t.boolean,
   has_second_factor: t.boolean,
   now: timestamp,
 });
@@ -48,6 +49,7 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
   find: async (tokenSha256) => {
     const found = await pool.maybeOne(sql.type(row(sessionRow))`
       select u.user_id, u.email, u.name, u.role, s.created_at, s.last_seen_at, s.expires_at, s.signed_in_by,
+             exists (select 1 from user_passwords p where p.user_id = u.user_id) as has_password,
              exists (select 1 from user_second_factors f
                      where f.user_id = u.user_id and f.confirmed_at is not null) as has_second_factor,
              gateway_now() as now
@@ -60,6 +62,7 @@ export const sessionStore = (pool: DatabasePool): AdminSessions => ({
           session: sessionIn(found),
           person: personIn(found),
           signedInBy: found.signed_in_by,
+          hasPassword: found.has_password,
           hasSecondFactor: found.has_second_factor,
           now: found.now.getTime(),
         };

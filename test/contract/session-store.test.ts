@@ -152,6 +152,7 @@ describe('a session', () => {
       session: newSession(start),
       person: shown,
       signedInBy: 'password',
+      hasPassword: true,
       hasSecondFactor: false,
       now: start + minute,
     });

@@ -29,6 +29,8 @@ describe('logging in', () => {
         name: email,
         role: 'platform_admin',
         expires_at: new Date(start + 12 * hour).toISOString(),
+        has_password: true,
+        token_max_secs: null,
       },
       meta: { generated_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) },
     });

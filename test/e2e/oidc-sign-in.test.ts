@@ -182,6 +182,7 @@ describe('signing in at the provider', () => {
     await under({ admin_groups: ['root'] }, async () => {
       const browser = newBrowser();
       await browser.signIn();
+      expect((await browser.session()).data).toMatchObject({ has_password: false, token_max_secs: 604_800 });
       const wish = { name: 't', scope: 'write' };
       for (const over of [{}, { expires_at: null }, { expires_at: inDays(7.1) }])
         expect(await browser.post(tokens, { ...wish, ...over })).toMatchObject({

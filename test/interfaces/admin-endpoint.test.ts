@@ -30,7 +30,7 @@ let defect: unknown;
 const told: EndedAdminCall[] = [];
 
 const person = (userId: string, role: 'user' | 'platform_admin') =>
-  E.right({ person: { userId, email: 'a@example.com', name: 'A', role }, expiresAt: now });
+  E.right({ person: { userId, email: 'a@example.com', name: 'A', role }, expiresAt: now, hasPassword: true });
 
 const ports = {
   gates,

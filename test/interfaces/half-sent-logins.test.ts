@@ -19,7 +19,7 @@ const bodies = loginBodies({ places, withinMs });
 const limits = { maxInFlight: 4, maxInFlightPerOwner: 2, maxBufferedBytes: 1e6 };
 const gates = adminGates(limits, bodies);
 const person = { userId: 'id', email: 'a@example.com', name: 'A', role: 'platform_admin' as const };
-const current = { person, expiresAt: 0 };
+const current = { person, expiresAt: 0, hasPassword: true };
 
 const ports = {
   gates,
@@ -34,6 +34,7 @@ const ports = {
   logIn: async () => E.right({ ...current, token: 'token' }),
   logOut: async () => 'id',
   endSessionUrl: async () => undefined,
+  tokenMaxMs: () => undefined,
 };
 const [login, , session] = sessionRoutes(ports).map((route) => adminEndpoint(ports, route));
 

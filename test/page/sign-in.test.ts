@@ -266,6 +266,41 @@ describe('at the identity provider', () => {
   });
 });
 
+describe('an admin who signs in at the provider only', () => {
+  const daysAhead = (field: string): number => (Date.parse(`${field}Z`) - Date.now()) / 86_400_000;
+
+  it('is offered no password and no second factor, and where groups decide, only tokens that the API allows', async () => {
+    const { oidc } = withProvider();
+    await scene.gateway().take(config({ oidc: { ...oidc, admin_groups: ['gateway-admins'] } }));
+    signsIn('staff@example.com');
+    Object.assign(provider.accounts.get('staff@example.com') ?? {}, { groups: ['gateway-admins'] });
+    await someone('/account', async (page) => {
+      await page.getByRole('link', { name: 'Log in with Example staff' }).click();
+      await page.getByText('You have no password here').waitFor();
+      expect(await page.getByRole('heading', { level: 2 }).allInnerTexts()).toEqual([
+        'Observe',
+        'Manage',
+        'API tokens of all admins',
+      ]);
+      await button(page, 'New token').click();
+      const field = page.getByLabel('Expires (UTC)');
+      expect(daysAhead(await field.inputValue())).toBeGreaterThan(6.9);
+      const offered = page.getByRole('group', { name: 'Expires' }).getByRole('button');
+      expect(await offered.allInnerTexts()).toEqual(['In 7 days']);
+      expect(daysAhead((await field.getAttribute('max')) ?? '')).toBeLessThanOrEqual(7);
+      await field.fill('');
+      await page.getByRole('textbox', { name: 'Name' }).fill('of a week');
+      await button(page, 'Create token').click();
+      await field.and(page.locator(':invalid')).waitFor();
+      await offered.click();
+      expect(await axeViolations(page)).toEqual([]);
+      await button(page, 'Create token').click();
+      await page.getByText('Not copied yet.').waitFor();
+    });
+    await scene.gateway().take(config(withProvider()));
+  });
+});
+
 describe('a session that ends while a form is open', () => {
   it('keeps the typed text, and the form can be sent after a new login', async () => {
     await someone('/teams', async (page) => {

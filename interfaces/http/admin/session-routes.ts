@@ -13,7 +13,16 @@ import { closingWhenTooSlow } from '../body-pace.ts';
 import { readAdminBody } from './admin-body.ts';
 import { loginPath } from './admin-call-record.ts';
 import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } from './admin-endpoint.ts';
-import { flagValue, instantValue, objectOf, textValue, uuidValue, choiceValue } from '../answers.ts';
+import {
+  choiceValue,
+  countValue,
+  flagValue,
+  instantValue,
+  objectOf,
+  orNull,
+  textValue,
+  uuidValue,
+} from '../answers.ts';
 import { input, isStorable, optionalInput, readInputs, textInput, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
 import { isEncrypted } from '../request-context.ts';
@@ -24,6 +33,8 @@ export interface SessionRoutesPorts extends AdminEndpointPorts {
   readonly logOut: (token: string | undefined) => Promise<string | undefined>;
   /** Where the identity provider ends its own session; `undefined` for a session that it did not open. */
   readonly endSessionUrl: (token: string | undefined) => Promise<string | undefined>;
+  /** The longest life of an API token that is created now; `undefined` when it has no limit. */
+  readonly tokenMaxMs: () => number | undefined;
 }
 
 const session = objectOf({
@@ -32,7 +43,11 @@ const session = objectOf({
   name: textValue,
   role: choiceValue(['user', 'platform_admin']),
   expires_at: instantValue,
+  has_password: flagValue,
+  token_max_secs: orNull(countValue),
 });
+
+type SessionBody = t.TypeOf<typeof session>;
 
 /** The provider's own session continues, unless the browser is sent to `end_session_url`. */
 const loggedOut = t.union([
@@ -63,10 +78,10 @@ export const sessionRoutes = (ports: SessionRoutesPorts): readonly OpenRoute[] =
   openRoute({
     method: 'GET',
     path: '/api/v1/auth/session',
-    summary: 'The person of the session, and when it ends.',
+    summary: 'The person of the session, when it ends, and how long an API token may last.',
     answer: session,
     errors: ['session_required', 'enrolment_required'],
-    handle: async (call) => pipe(await sessionOf(call, ports.currentSession), E.map(presentSession)),
+    handle: async (call) => pipe(await sessionOf(call, ports.currentSession), E.map(presentSession(ports))),
   }),
 ];
 
@@ -82,7 +97,7 @@ export async function sessionOf<S extends CurrentSession>(
 
 const login =
   (ports: SessionRoutesPorts) =>
-  async (call: OpenCall): Promise<Either<GatewayError, t.TypeOf<typeof session>>> => {
+  async (call: OpenCall): Promise<Either<GatewayError, SessionBody>> => {
     const { context, origin, lease, record: recorded } = call;
     const arrivals = closingWhenTooSlow(context, ports.gates.loginBodies.of(origin.network));
     const body = await readAdminBody(context.req, maxLoginBytes, lease, arrivals);
@@ -94,7 +109,7 @@ const login =
     if (E.isLeft(loggedIn)) return loggedIn;
     recorded.userId = loggedIn.right.person.userId;
     setSessionCookie(context.res, loggedIn.right.token, isSecure(ports, context.req));
-    return E.right(presentSession(loggedIn.right));
+    return E.right(presentSession(ports)(loggedIn.right));
   };
 
 const logout =
@@ -116,13 +131,20 @@ export const isSecure = (
   req: IncomingMessage,
 ): boolean => publicBaseUrl()?.startsWith('https://') ?? isEncrypted(req);
 
-const presentSession = ({ person, expiresAt }: CurrentSession): t.TypeOf<typeof session> => ({
-  user_id: person.userId,
-  email: person.email,
-  name: person.name,
-  role: person.role,
-  expires_at: new Date(expiresAt).toISOString(),
-});
+const presentSession =
+  ({ tokenMaxMs }: Pick<SessionRoutesPorts, 'tokenMaxMs'>) =>
+  ({ person, expiresAt, hasPassword }: CurrentSession): SessionBody => {
+    const maxMs = tokenMaxMs();
+    return {
+      user_id: person.userId,
+      email: person.email,
+      name: person.name,
+      role: person.role,
+      expires_at: new Date(expiresAt).toISOString(),
+      has_password: hasPassword,
+      token_max_secs: maxMs === undefined ? null : maxMs / 1000,
+    };
+  };
 
 /**
  * The e-mail address to log for a login. People type passwords there too, so a value without `@`, or equal to the

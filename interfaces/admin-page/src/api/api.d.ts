@@ -198,7 +198,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The person of the session, and when it ends. */
+        /** The person of the session, when it ends, and how long an API token may last. */
         get: operations["get_auth_session"];
         put?: never;
         post?: never;
@@ -2347,7 +2347,9 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada",
                      *         "role": "user",
-                     *         "expires_at": "2099-01-31T12:00:00.000Z"
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
+                     *         "has_password": false,
+                     *         "token_max_secs": 0
                      *       },
                      *       "meta": {
                      *         "generated_at": "2026-01-31T12:00:00.000Z"
@@ -2364,6 +2366,8 @@ export interface operations {
                             role: "user" | "platform_admin";
                             /** Format: date-time */
                             expires_at: string;
+                            has_password: boolean;
+                            token_max_secs: number | null;
                         };
                         meta: {
                             /** Format: date-time */
@@ -2452,7 +2456,9 @@ export interface operations {
                      *         "email": "ada@example.com",
                      *         "name": "Ada",
                      *         "role": "user",
-                     *         "expires_at": "2099-01-31T12:00:00.000Z"
+                     *         "expires_at": "2099-01-31T12:00:00.000Z",
+                     *         "has_password": false,
+                     *         "token_max_secs": 0
                      *       },
                      *       "meta": {
                      *         "generated_at": "2026-01-31T12:00:00.000Z"
@@ -2469,6 +2475,8 @@ export interface operations {
                             role: "user" | "platform_admin";
                             /** Format: date-time */
                             expires_at: string;
+                            has_password: boolean;
+                            token_max_secs: number | null;
                         };
                         meta: {
                             /** Format: date-time */
@@ -9359,4 +9367,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 06501b9270208cafc26256a10a33b7c40d1c8d35818355235eb8735a94282632.
+// Of the description with SHA-256 fc9e60254df1a27dc21d92dcc5715e428a21f78298ee0d8794f595cfffad5835.

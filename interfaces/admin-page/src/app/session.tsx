@@ -15,6 +15,10 @@ export interface Session {
   readonly email: string;
   readonly name: string;
   readonly expiresAt: string;
+  /** False for a person who can sign in only at the identity provider. */
+  readonly hasPassword: boolean;
+  /** The longest life of an API token; `null` when it has no limit. */
+  readonly tokenMaxSecs: number | null;
 }
 
 const SessionContext = createContext<Session | undefined>(undefined);
@@ -70,7 +74,14 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
   if (found.role !== 'platform_admin') return <NotAnAdmin email={found.email} />;
   return (
     <SessionContext
-      value={{ userId: found.user_id, email: found.email, name: found.name, expiresAt: found.expires_at }}
+      value={{
+        userId: found.user_id,
+        email: found.email,
+        name: found.name,
+        expiresAt: found.expires_at,
+        hasPassword: found.has_password,
+        tokenMaxSecs: found.token_max_secs,
+      }}
     >
       {children}
       {isLost ? (

@@ -12,7 +12,7 @@ import { Tokens } from './account/tokens.tsx';
 
 /** Who is logged in, how they authenticate, and the tokens that act in the names of admins. */
 export function Page() {
-  const { userId, email, name, expiresAt } = useSession();
+  const { userId, email, name, expiresAt, hasPassword } = useSession();
   const methods = useSignInMethods();
   const client = useQueryClient();
   // Each call extends the session, so the end known since the login is outdated.
@@ -34,11 +34,15 @@ export function Page() {
         <p className="muted">
           Password login is turned off: the identity provider manages your password and second factor.
         </p>
-      ) : (
+      ) : hasPassword ? (
         <>
           <SecondFactor />
           <ChangePassword />
         </>
+      ) : (
+        <p className="muted">
+          You have no password here: the identity provider manages your password and second factor.
+        </p>
       )}
       <Tokens />
     </Frame>

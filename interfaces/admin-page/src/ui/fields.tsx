@@ -50,6 +50,8 @@ export const TextField = ({
   autoFocus = false,
   autoComplete = 'off',
   inputMode,
+  min,
+  max,
   ...labelled
 }: Labelled & {
   readonly value: string;
@@ -59,6 +61,9 @@ export const TextField = ({
   readonly autoFocus?: boolean;
   readonly autoComplete?: HTMLInputAutoCompleteAttribute;
   readonly inputMode?: 'numeric' | 'decimal';
+  /** The first and the last date and time that may be chosen. */
+  readonly min?: string | undefined;
+  readonly max?: string | undefined;
 }) => (
   <Field {...labelled}>
     {({ id, describedBy }) => (
@@ -71,6 +76,8 @@ export const TextField = ({
         autoFocus={autoFocus}
         autoComplete={autoComplete}
         inputMode={inputMode}
+        min={min}
+        max={max}
         aria-invalid={labelled.fault !== undefined}
         aria-describedby={describedBy}
         onChange={({ target }) => onChange(target.value)}

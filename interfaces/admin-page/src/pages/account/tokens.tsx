@@ -4,11 +4,12 @@ import { useState } from 'react';
 import { api, read } from '../../api/client.ts';
 import { gatewayNow } from '../../api/clock.ts';
 import type { AdminToken } from '../../api/owners.ts';
+import { useSession } from '../../app/session.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
 import { Confirm } from '../../ui/confirm.tsx';
 import { faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { FormDialog } from '../../ui/form-dialog.tsx';
-import { InstantField, instantOf } from '../../ui/instant-field.tsx';
+import { fieldIn, InstantField, instantOf } from '../../ui/instant-field.tsx';
 import { ListTable, useList } from '../../ui/list.tsx';
 import { notify } from '../../ui/notices.tsx';
 import { SecretDialog } from '../../ui/secret.tsx';
@@ -157,6 +158,9 @@ const columnsWith = (revoke: (token: AdminToken) => void): readonly Column<Admin
   },
 ];
 
+const limitedLife = (maxSecs: number): string =>
+  `At most ${maxSecs / 86_400} days ahead: the identity provider decides who is an admin, and is asked only at a login.`;
+
 function CreateToken({
   onMade,
   onClose,
@@ -167,7 +171,8 @@ function CreateToken({
   const client = useQueryClient();
   const [name, setName] = useState('');
   const [scope, setScope] = useState<Scope>('read');
-  const [expires, setExpires] = useState('');
+  const { tokenMaxSecs } = useSession();
+  const [expires, setExpires] = useState(() => (tokenMaxSecs === null ? '' : fieldIn(tokenMaxSecs)));
   const create = useMutation({
     mutationFn: () =>
       read(
@@ -206,10 +211,12 @@ function CreateToken({
       />
       <InstantField
         label="Expires"
-        hint="Empty: never."
+        hint={tokenMaxSecs === null ? 'Empty: never.' : limitedLife(tokenMaxSecs)}
         value={expires}
         onChange={setExpires}
         fault={faultOf(create.error, 'expires_at')}
+        ofNew
+        maxSecs={tokenMaxSecs}
       />
       <p className="muted">It acts in your name: the audit names you and the token. It is shown once.</p>
     </FormDialog>

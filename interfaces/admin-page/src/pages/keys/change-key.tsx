@@ -121,6 +121,7 @@ export function ChangeKey({ of: key, onClose }: Props) {
         value={expires}
         onChange={setExpires}
         fault={faultOf(change.error, 'expires_at')}
+        ofNew={false}
       />
       <p className="muted">
         The change applies to requests with this key within 5 seconds; the secret stays the same.

@@ -96,6 +96,7 @@ export function CreateKey({
         value={expires}
         onChange={setExpires}
         fault={faultOf(create.error, 'expires_at')}
+        ofNew
       />
       <p className="muted">
         {owner.chosen === undefined
