@@ -1,4 +1,4 @@
-import { type Caller, mayUseModel } from '../domain/identity/caller.ts';
+import { type Caller, mayUseModel, usableModels } from '../domain/identity/caller.ts';
 import type { Model } from '../domain/routing/model.ts';
 import type { Catalogue } from './ports/catalogue.ts';
 
@@ -6,6 +6,10 @@ import type { Catalogue } from './ports/catalogue.ts';
 export const listModels =
   (catalogue: Catalogue) =>
   (caller: Caller): readonly Model[] =>
-    [...catalogue.snapshot().models.values()]
-      .filter((model) => mayUseModel(caller, model.id))
-      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    usableModels(caller, catalogue.snapshot().models).sort((a, b) => (a.id < b.id ? -1 : 1));
+
+/** One of them. */
+export const findModel =
+  (catalogue: Catalogue) =>
+  (caller: Caller, id: string): Model | undefined =>
+    mayUseModel(caller, id) ? catalogue.snapshot().models.get(id) : undefined;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Container, type ServiceIdentifier } from 'inversify';
-import { listModels } from '../application/list-models.ts';
+import { findModel, listModels } from '../application/list-models.ts';
 import { testModel } from '../application/models/test-model.ts';
 import type { Clock } from '../application/ports/clock.ts';
 import type { LimitStandings } from '../application/ports/limit-standings.ts';
@@ -259,6 +259,7 @@ function bindApp(container: Container): void {
         authenticate: callerAuthentication(accounts, config, log),
         serve: serveModelRequest(ports, config.policy),
         listModels: listModels(ports.catalogue),
+        findModel: findModel(ports.catalogue),
         limitsNow: standings.of,
         telemetry,
         gate: gates.models,

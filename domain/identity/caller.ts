@@ -46,3 +46,9 @@ export const scopeOf = (caller: Caller): string => ownershipScopeKey(ownerOf(cal
 
 export const mayUseModel = (caller: Caller, modelId: string): boolean =>
   caller.allowedModels.length === 0 || caller.allowedModels.includes(modelId);
+
+/** Those of some models, by their ids, that a caller may use. */
+export const usableModels = <A>({ allowedModels }: Caller, models: ReadonlyMap<string, A>): A[] =>
+  allowedModels.length === 0
+    ? [...models.values()]
+    : [...new Set(allowedModels)].flatMap((id) => models.get(id) ?? []);

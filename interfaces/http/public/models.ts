@@ -25,6 +25,7 @@ export interface ModelsPorts extends LimitsPorts {
   readonly gate: LoadGate;
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
+  readonly findModel: (caller: Caller, id: string) => Model | undefined;
 }
 
 /** A model, with the members that either family expects. */
@@ -79,8 +80,8 @@ export const modelDetails =
     const caller = await admitted(ports, context.req);
     if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
     setLimitHeaders(ports, context, envelope, caller.right.limits);
-    const ids = [spelledId, decoded(spelledId)];
-    const model = ports.listModels(caller.right).find(({ id }) => ids.includes(id));
+    const model =
+      ports.findModel(caller.right, spelledId) ?? ports.findModel(caller.right, decoded(spelledId));
     if (model === undefined) return sendError(context, envelope, noSuchModel);
     sendJson(context.res, 200, idHeaders(context), JSON.stringify(presentModel(model)));
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { mayUseModel, ownerOf, ownershipScopeKey } from '../../../domain/identity/caller.ts';
+import { mayUseModel, ownerOf, ownershipScopeKey, usableModels } from '../../../domain/identity/caller.ts';
 import { aCaller, serviceAccountKey, teamKey, userKey } from '../../support/arbitraries/callers.ts';
+import { steepGrowth, times } from '../../support/growth/growth.ts';
 
 describe('budgets and spend belong to the owner of the key', () => {
   it.each([
@@ -32,5 +33,27 @@ describe('a key may use a model', () => {
     ['unless the name is empty', ['fast'], '', false],
   ])('%s', (_, allowedModels, model, allowed) => {
     expect(mayUseModel(aCaller(userKey(), allowedModels), model)).toBe(allowed);
+  });
+});
+
+describe('the models that a key may use', () => {
+  const models = new Map(['slow', 'fast', 'Fast'].map((id) => [id, id]));
+
+  it.each([
+    ['are all, if its list is empty', [], ['slow', 'fast', 'Fast']],
+    ['are each listed once', ['fast', 'fast'], ['fast']],
+    ['are none that does not exist', ['fast-2', 'fast', ''], ['fast']],
+  ])('%s', (_, allowedModels, usable) => {
+    expect(usableModels(aCaller(userKey(), allowedModels), models)).toEqual(usable);
+  });
+
+  it('are found in linear time', () => {
+    const growth = steepGrowth((count) => {
+      const ids = times(count, (index) => `model-${index}`);
+      const all = new Map(ids.map((id) => [id, id]));
+      const caller = aCaller(userKey(), ids.toReversed());
+      return () => void usableModels(caller, all);
+    });
+    expect(growth).toBeUndefined();
   });
 });
