@@ -21,9 +21,12 @@ const ofCallers: readonly ErrorCode[] = [
   'internal_error',
 ];
 
+/** Errors that reading models may get. */
+const ofReaders: readonly ErrorCode[] = [...ofCallers, 'too_many_requests'];
+
 /** Errors that a model request may get. */
 const ofRequests: readonly ErrorCode[] = [
-  ...ofCallers,
+  ...ofReaders,
   'invalid_request',
   'request_too_large',
   'model_not_granted',
@@ -31,7 +34,6 @@ const ofRequests: readonly ErrorCode[] = [
   'not_supported',
   'duplicate_request_id',
   'budget_exceeded',
-  'too_many_requests',
   'rate_limited',
   'no_routes_available',
   'shutting_down',
@@ -209,9 +211,9 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
 /** The operations that API keys give access to. */
 export const publicOperations: readonly Operation[] = [
   ...modelPaths.map(modelOperation),
-  readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofCallers),
+  readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofReaders),
   readOperation('/v1/models/{model}', 'One of them.', answerSchema(modelBody), [
-    ...ofCallers,
+    ...ofReaders,
     'model_not_found',
   ]),
 ];

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type * as t from 'io-ts';
-import type { Caller } from '../../../domain/identity/caller.ts';
+import { type Caller, scopeOf } from '../../../domain/identity/caller.ts';
 import type { Model } from '../../../domain/routing/model.ts';
-import { type GatewayError, overloaded } from '../../../domain/shared/gateway-error.ts';
+import { type GatewayError, overloaded, tooManyRequests } from '../../../domain/shared/gateway-error.ts';
 import {
   arrayOf,
   choiceValue,
@@ -18,10 +19,10 @@ import { type Envelope, sendError } from '../error-presenter.ts';
 import type { LoadGate } from '../load-gate.ts';
 import { idHeaders, type RequestContext } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
+import { answerFlushed } from '../stalled-caller.ts';
 import { type LimitsPorts, setLimitHeaders } from './limit-response-headers.ts';
 
 export interface ModelsPorts extends LimitsPorts {
-  /** Admits requests while their key is looked up. */
   readonly gate: LoadGate;
   readonly authenticate: (req: IncomingMessage) => Promise<E.Either<GatewayError, Caller>>;
   readonly listModels: (caller: Caller) => readonly Model[];
@@ -52,13 +53,9 @@ export const envelopeOf = (req: IncomingMessage): Envelope =>
   req.headers['anthropic-version'] === undefined ? 'openai' : 'messages';
 
 /** One body for both families (rule 33.6). `?limit=` and any other query are tolerated. */
-export const modelsEndpoint =
-  (ports: ModelsPorts) =>
-  async (context: RequestContext): Promise<void> => {
-    const caller = await admitted(ports, context.req);
-    if (E.isLeft(caller)) return sendError(context, envelopeOf(context.req), caller.left);
-    setLimitHeaders(ports, context, envelopeOf(context.req), caller.right.limits);
-    const data = ports.listModels(caller.right).map(presentModel);
+export const modelsEndpoint = (ports: ModelsPorts) => (context: RequestContext) =>
+  answerInFlight(ports, context, (caller) => {
+    const data = ports.listModels(caller).map(presentModel);
     const list: t.TypeOf<typeof modelListBody> = {
       object: 'list',
       data,
@@ -66,35 +63,41 @@ export const modelsEndpoint =
       first_id: data[0]?.id ?? null,
       last_id: data.at(-1)?.id ?? null,
     };
-    sendJson(context.res, 200, idHeaders(context), JSON.stringify(list));
-  };
+    return E.right(JSON.stringify(list));
+  });
 
 /**
  * `GET /v1/models/{id}`: one item of that list, so a model that is not listed is not found here. The id may contain
  * slashes, and may be percent-encoded or not.
  */
-export const modelDetails =
-  (ports: ModelsPorts) =>
-  async (context: RequestContext, spelledId: string): Promise<void> => {
-    const envelope = envelopeOf(context.req);
-    const caller = await admitted(ports, context.req);
+export const modelDetails = (ports: ModelsPorts) => (context: RequestContext, spelledId: string) =>
+  answerInFlight(ports, context, (caller) => {
+    const model = ports.findModel(caller, spelledId) ?? ports.findModel(caller, decoded(spelledId));
+    return model === undefined ? E.left(noSuchModel) : E.right(JSON.stringify(presentModel(model)));
+  });
+
+/**
+ * Looking up a key uses the database, and an answer uses memory until its caller has read it: both take a place in
+ * flight, and the answer also room (rule 33.401).
+ */
+async function answerInFlight(
+  ports: ModelsPorts,
+  context: RequestContext,
+  answerOf: (caller: Caller) => Either<GatewayError, string>,
+): Promise<void> {
+  const envelope = envelopeOf(context.req);
+  const lease = ports.gate.enter();
+  if (lease === undefined) return sendError(context, envelope, overloaded);
+  try {
+    const caller = await ports.authenticate(context.req);
     if (E.isLeft(caller)) return sendError(context, envelope, caller.left);
     setLimitHeaders(ports, context, envelope, caller.right.limits);
-    const model =
-      ports.findModel(caller.right, spelledId) ?? ports.findModel(caller.right, decoded(spelledId));
-    if (model === undefined) return sendError(context, envelope, noSuchModel);
-    sendJson(context.res, 200, idHeaders(context), JSON.stringify(presentModel(model)));
-  };
-
-/** Looking up a key uses the database, so it takes a place in flight. */
-async function admitted(
-  { gate, authenticate }: ModelsPorts,
-  req: IncomingMessage,
-): Promise<E.Either<GatewayError, Caller>> {
-  const lease = gate.enter();
-  if (lease === undefined) return E.left(overloaded);
-  try {
-    return await authenticate(req);
+    if (!lease.belongsTo(scopeOf(caller.right))) return sendError(context, envelope, tooManyRequests);
+    const answer = answerOf(caller.right);
+    if (E.isLeft(answer)) return sendError(context, envelope, answer.left);
+    if (!lease.hold(answer.right.length)) return sendError(context, envelope, overloaded);
+    sendJson(context.res, 200, idHeaders(context), answer.right);
+    await answerFlushed(context.res);
   } finally {
     lease.release();
   }

@@ -1355,6 +1355,17 @@ export interface components {
                 "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
             };
         };
+        /** @description `too_many_requests`. */
+        "openai-messages.too_many_requests": {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "x-gateway-error": components["headers"]["GatewayError"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"] | components["schemas"]["MessagesError"];
+            };
+        };
         /** @description `internal_error`. */
         "openai-messages.internal_error": {
             headers: {
@@ -2253,6 +2264,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
+            429: components["responses"]["openai-messages.too_many_requests"];
             500: components["responses"]["openai-messages.internal_error"];
             503: components["responses"]["openai-messages.overloaded.store_unavailable"];
         };
@@ -2303,6 +2315,7 @@ export interface operations {
             };
             401: components["responses"]["openai-messages.invalid_api_key.missing_api_key"];
             404: components["responses"]["openai-messages.model_not_found"];
+            429: components["responses"]["openai-messages.too_many_requests"];
             500: components["responses"]["openai-messages.internal_error"];
             503: components["responses"]["openai-messages.overloaded.store_unavailable"];
         };
@@ -9367,4 +9380,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 fc9e60254df1a27dc21d92dcc5715e428a21f78298ee0d8794f595cfffad5835.
+// Of the description with SHA-256 cf315f3c62e82aac2aa614560f200783bbc1ebf0ab0881e6c5b96174b4f9f6c3.
