@@ -38,7 +38,8 @@ const isNoName = (name: string): boolean => name === '' || name.startsWith('-');
  * time.
  */
 async function run(name: string, args: readonly string[]): Promise<number> {
-  if (!isCommand(name)) throw new UsageError(`there is no command '${name}'`);
+  if (!isCommand(name))
+    throw new UsageError(name === '' ? 'name a command' : `there is no command '${name}'`);
   const { commands } = await import('./composition/commands.ts');
   return commands[name](args);
 }

@@ -294,5 +294,5 @@ function readBeforeBlocked(routes: readonly PlacedRoute[], reaching: Reaching): 
   const owners = [...new Set([...lists].flat())];
   return owners.length === 0
     ? ''
-    : `, and ${listed(owners)} reach streams, which have been read in full when their cost is blocked`;
+    : ` (streams, which ${listed(owners)} can call, have been read in full by then)`;
 }

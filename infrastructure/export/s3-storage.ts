@@ -127,7 +127,10 @@ async function answer<A>(what: string, send: () => Promise<A>): Promise<Either<R
   } catch (error) {
     const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
     return E.left({
-      words: `the storage would not ${what}: ${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`,
+      words:
+        error instanceof Error && error.name === 'CredentialsProviderError'
+          ? 'there are no credentials for the storage: the default chain found none, and export.auth sets none'
+          : `the storage would not ${what}: ${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`,
       isMissing: error instanceof NoSuchKey,
     });
   }

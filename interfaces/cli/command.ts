@@ -42,11 +42,15 @@ export function flags<O extends Options>(args: readonly string[], options: O, wo
   return parsed;
 }
 
+/** What Node adds to an unknown flag: how to pass it as a word, which no command takes. */
+const positionalAdvice = /\. To specify a positional argument .*$/s;
+
 function parsedArgs<O extends Options>(args: readonly string[], options: O) {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true, strict: true, tokens: true });
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new UsageError(message.replace(positionalAdvice, ''), { cause: error });
   }
 }
 

@@ -53,9 +53,11 @@ function readCall(args: readonly string[]): ExportCall {
     'to-url': { type: 'string' },
     format: { type: 'string' },
   });
-  const [, bucket = '', path = ''] = target.exec(values['to-url'] ?? '') ?? refuse(targetTerms);
-  const from = dayOf('from', values.from) ?? refuse('--from must be a UTC day');
-  const to = dayOf('to', values.to);
+  if (values.what === undefined || values.from === undefined || values['to-url'] === undefined)
+    refuse('export needs --what, --from and --to-url.');
+  const [, bucket = '', path = ''] = target.exec(values['to-url']) ?? refuse(targetTerms);
+  const from = dayOf('from', values.from);
+  const to = values.to === undefined ? undefined : dayOf('to', values.to);
   if (to !== undefined && to <= from) refuse('--to must be after --from, and is exclusive');
   return {
     subject: oneOf('what', values.what, exportSubjects),
@@ -67,12 +69,10 @@ function readCall(args: readonly string[]): ExportCall {
   };
 }
 
-function dayOf(name: string, text: string | undefined): ExportDay | undefined {
-  if (text === undefined) return undefined;
-  return readExportDay(text) ?? refuse(`--${name} must be a UTC day such as 2026-11-01`);
-}
+const dayOf = (name: string, text: string): ExportDay =>
+  readExportDay(text) ?? refuse(`--${name} must be a UTC day such as 2026-11-01`);
 
-const oneOf = <A extends string>(name: string, text: string | undefined, words: readonly A[]): A =>
+const oneOf = <A extends string>(name: string, text: string, words: readonly A[]): A =>
   words.find((word) => word === text) ?? refuse(`--${name} must be ${words.join(' or ')}`);
 
 function refuse(why: string): never {

@@ -34,11 +34,13 @@ export const pricingCommand =
   async ([verb, ...args]: readonly string[]): Promise<number> => {
     const [file] = flags(args, {}, 1).positionals;
     if (verb !== 'import' || file === undefined) throw new UsageError('pricing import FILE');
-    // The decoder removes a byte order mark, with which some programs of Windows save a text.
-    const imported = ports.importPrices(new TextDecoder().decode(await readFile(file)), {
-      effectiveFrom: new Date(ports.now()).toISOString(),
-      source: file,
-    });
+    const text = await textOf(file);
+    const imported = E.isLeft(text)
+      ? text
+      : ports.importPrices(text.right, {
+          effectiveFrom: new Date(ports.now()).toISOString(),
+          source: file,
+        });
     if (E.isLeft(imported)) {
       err(imported.left);
       return 1;
@@ -50,3 +52,14 @@ export const pricingCommand =
     out(ports.formatOverrides(entries));
     return 0;
   };
+
+async function textOf(file: string): Promise<Either<string, string>> {
+  try {
+    // The decoder removes a byte order mark, with which some programs of Windows save a text.
+    return E.right(new TextDecoder().decode(await readFile(file)));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return E.left(`${file} cannot be read (${code})`);
+  }
+}

@@ -406,7 +406,13 @@ describe('gateway pricing import', () => {
         'neither a LiteLLM price map nor a models.dev',
         {},
       ],
-      [['pricing', 'import', path.join(folder(), 'nowhere.json')], 1, 'ENOENT', {}],
+      [
+        ['pricing', 'import', path.join(folder(), 'nowhere.json')],
+        1,
+        'nowhere.json cannot be read (ENOENT)',
+        {},
+      ],
+      [['pricing', 'import', folder()], 1, `${folder()} cannot be read (EISDIR)`, {}],
     ]);
   });
 });

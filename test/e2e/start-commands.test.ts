@@ -49,6 +49,7 @@ describe('gateway', () => {
       expect(code).toBe(2);
       for (const name of Object.keys(commands)) expect(err).toContain(`  gateway ${name}`);
     }
+    expect((await runGateway([], {})).err).toMatch(/^usage: name a command\n/);
   });
 
   it.each([[['--help']], [['-h']], [['help']]])('%j prints the usage of each command', async (words) => {
@@ -79,7 +80,7 @@ describe('gateway', () => {
       [['serve', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway serve", env],
       [['seed', 'own.yaml'], 2, "usage: Unexpected argument 'own.yaml'\n  gateway seed", env],
       [['migrate', 'now'], 2, "usage: Unexpected argument 'now'\n  gateway migrate", env],
-      [['migrate', '--chek'], 2, "usage: Unknown option '--chek'", env],
+      [['migrate', '--chek'], 2, "usage: Unknown option '--chek'\n  gateway migrate", env],
       [['check-config', 'a.yaml', 'b.yaml'], 2, "usage: Unexpected argument 'b.yaml'", env],
       [['keys', 'create', '--owner', 'x'], 2, 'usage: keys create needs --owner and --name', env],
       [['keys', 'create', '--owner', 'team:a', '--name', 'n', 'X'], 2, "Unexpected argument 'X'", env],
@@ -92,7 +93,7 @@ describe('gateway', () => {
         env,
       ],
       [['ledger'], 2, 'usage: ledger verify', env],
-      [['export', '--what', 'all'], 2, 'usage: --to-url must be s3:', env],
+      [['export', '--what', 'ledger'], 2, 'usage: export needs --what, --from and --to-url.', env],
       [['--version', 'X'], 2, "usage: Unexpected argument 'X'", env],
     ]);
     expect(existsSync(dataDir)).toBe(false);

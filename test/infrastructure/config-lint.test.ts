@@ -304,7 +304,7 @@ describe('the accounting options of a hard budget', () => {
 
   const afterBlock = (text: string): string | undefined =>
     lint(text).find(({ path }) => path === 'accounting.after_block')?.message;
-  const streams = /t, and team:t reach streams, which have been read in full/;
+  const streams = /team:t \(streams, which team:t can call, have been read in full by then\); close_window/;
   const elsewhere =
     'api_keys: [{name: k, owner: "team:t", value: "${KEY}", allowed_models: [other]}]\n' +
     'models:\n  - id: other\n    routes: [{provider: p, upstream_model: u, capabilities: {stream: false}}]\n' +

@@ -81,6 +81,33 @@ describe('a storage that refuses a call', () => {
   });
 });
 
+describe('an export without credentials', () => {
+  it('says that the default chain found none, and which key sets them', async () => {
+    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+    Object.assign(process.env, {
+      AWS_EC2_METADATA_DISABLED: 'true',
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    });
+    const storage = s3Storage(
+      {
+        endpoint: 'http://127.0.0.1:9',
+        region: 'eu-central-1',
+        pathStyle: true,
+        auth: { mode: 'default_chain' },
+      },
+      'bucket',
+    );
+    const found = await storage.read('ledger/manifest.json');
+    storage.close();
+    expect(found).toEqual(
+      E.left(
+        'there are no credentials for the storage: the default chain found none, and export.auth sets none',
+      ),
+    );
+  });
+});
+
 describe('a bucket that locks its objects', () => {
   it('accepts what is written: the MD5 that it insists on comes along', async () => {
     const content = '{"rows":0}';
