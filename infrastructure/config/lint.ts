@@ -6,6 +6,7 @@ import { deepMerge, isObject, membersOf } from '../../domain/shared/json.ts';
 import type { GatewayConfig } from './config.ts';
 import type { PlainDatabaseHosts } from './database-urls.ts';
 import { collectorNotes } from './lint-collector.ts';
+import { misunderstood } from './lint-misunderstood.ts';
 import { transportFindings } from './lint-transport.ts';
 import type { LoadedConfig } from './load.ts';
 import type { RouteConfig } from './model-config.ts';
@@ -46,7 +47,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...hardBudgetNotes(loaded.config, routes, reaching),
     ...transportFindings(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
-    ...pageBelowPath(loaded.config),
+    ...misunderstood(loaded.config),
     ...collectorNotes(loaded.config),
     ...openToAnybody(loaded.config),
     ...loaded.inlineSecrets.map((path) =>
@@ -237,19 +238,6 @@ const pathsWithoutMatch = ({ requestLogging: { payloads } }: GatewayConfig): rea
           ),
         ],
   );
-
-/** The page requires that it is served from the root of its host. */
-function pageBelowPath({ server: { publicBaseUrl } }: GatewayConfig): readonly Finding[] {
-  const path = publicBaseUrl === undefined ? '/' : new URL(publicBaseUrl).pathname;
-  return path === '/'
-    ? []
-    : [
-        finding(
-          ['server', 'public_base_url'],
-          `has the path ${path}, below which the admin page and its API do not work: give them a host of their own`,
-        ),
-      ];
-}
 
 /** Specified behaviour by which spend can exceed a hard budget; each has a stricter setting. */
 function hardBudgetNotes(

@@ -225,7 +225,10 @@ describe('a hard budget on a route whose streams report no usage', () => {
     ],
     ['the route is disabled', model('{provider: p, upstream_model: u, enabled: false}')],
     ['the provider is of another kind', model('{provider: a, upstream_model: google/u}')],
-    ['no key of the owner may use the model', `${model(silent)}  - {id: other}\n${key('other')}`],
+    [
+      'no key of the owner may use the model',
+      `${model(silent)}  - {id: other, routes: [{provider: p, upstream_model: u, enabled: false}]}\n${key('other')}`,
+    ],
   ])('is not reported when %s', (_, rest) => {
     expect(lint(base + rest)).toEqual([]);
   });
