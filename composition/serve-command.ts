@@ -24,6 +24,7 @@ import { adminsStore } from '../infrastructure/postgres/session-store.ts';
 import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
+import { tryListening } from '../interfaces/http/listener.ts';
 import { fitConfig } from './fit-config.ts';
 import { endMs, type ProcessControl } from './process-control.ts';
 import { refuseEmpty, reportSeed, type StartJudge } from './reload.ts';
@@ -61,6 +62,7 @@ export async function serveCommand(
     for (const problem of loaded.left) err(`error ${placedLine(file, problem)}`);
     return 1;
   }
+  if (control.first) await tryAddresses(loaded.right.config.server);
   const log = openLog();
   const config = liveConfig(file, variables, servedOf(loaded.right), bundledCatalogue());
   const serving: Serving = {
@@ -91,6 +93,14 @@ export async function serveCommand(
     await log.flush();
     await database.stop();
   }
+}
+
+/**
+ * A start that cannot listen changes nothing in the database: another gateway may serve from it, often the one that
+ * listens there (rule 31.433).
+ */
+async function tryAddresses({ bind, adminBind }: ServerConfig): Promise<void> {
+  for (const address of adminBind === undefined ? [bind] : [bind, adminBind]) await tryListening(address);
 }
 
 /**

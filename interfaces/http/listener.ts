@@ -207,6 +207,15 @@ function watchHandshakes(server: TlsServer): () => void {
   };
 }
 
+/** Fails as a listener would that is opened there. */
+export async function tryListening({ host, port }: Pick<ListenerTerms, 'host' | 'port'>): Promise<void> {
+  const server = new NetServer((socket) => socket.destroy());
+  await opened(server, host, port, true);
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+}
+
 const whyNot: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process listens there',
   EACCES: 'this process is not allowed to',
@@ -216,7 +225,7 @@ const whyNot: Readonly<Record<string, string>> = {
 const otherAddress =
   'Another address is set by GATEWAY_BIND, or in the file by server.bind and server.admin_bind.';
 
-const opened = (server: Server | TlsServer, host: string, port: number, alone: boolean): Promise<void> =>
+const opened = (server: NetServer, host: string, port: number, alone: boolean): Promise<void> =>
   new Promise((resolve, reject) => {
     const refused = (error: NodeJS.ErrnoException): void => {
       const why = whyNot[error.code ?? ''] ?? error.message;

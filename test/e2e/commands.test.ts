@@ -96,6 +96,31 @@ api_keys:
       expect(ms).toBeLessThan(15_000);
     },
   );
+
+  it.each(['bind', 'admin_bind'])(
+    'leaves the database as it was if the port of %s is in use, for another gateway may serve from it',
+    async (address) => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const { url } = await createDatabase();
+      await runGateway(['seed'], variables(await file('first.yaml', good()), url));
+      const state = () =>
+        connected(url, async (client) => {
+          const keys = await client.query('select public_id from api_keys where revoked_at is null');
+          const providers = await client.query('select * from providers where enabled');
+          return [keys.rows, providers.rows];
+        });
+      const before = await state();
+      expect(before.map((rows) => rows.length)).toEqual([1, 1]);
+      const server = { bind: '127.0.0.1:0', [address]: `127.0.0.1:${port}` };
+      const second = await file(`second-${address}.yaml`, { server, teams: [{ id: 'other' }] });
+      const { code, err } = await runGateway(['serve'], variables(second, url));
+      taken.close();
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(`:${port}: another process`) });
+      expect(await state()).toEqual(before);
+    },
+  );
 });
 
 describe('a startup that violates a constraint of the tables', () => {
