@@ -8,6 +8,7 @@ import { type ChatBody, changesOf, type BodyEdit, type MessagesRule, allOf, noCh
 import { reasoningIn, withoutReasoning } from './assistant-reasoning.ts';
 import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
+import { nineCharIds } from './nine-char-ids.ts';
 import { hasReturnedMetadata, withoutReturnedMetadata } from './returned-metadata.ts';
 import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
@@ -19,6 +20,7 @@ export interface Compat {
   readonly systemMessages: (typeof systemMessagesRules)[number];
   readonly userAfterResults: (typeof userAfterResultsRules)[number];
   readonly assistantReasoning: (typeof assistantReasoningRules)[number];
+  readonly callIds: (typeof callIdsRules)[number];
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
   readonly emptyTools: EmptyToolsRule;
@@ -32,6 +34,7 @@ const developerRoles = ['developer', 'system'] as const;
 const systemMessagesRules = ['preserve', 'leading'] as const;
 const userAfterResultsRules = ['preserve', 'bridge'] as const;
 const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning', 'omit'] as const;
+const callIdsRules = ['preserve', 'nine_characters'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
@@ -42,6 +45,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   systemMessages: wordOf(systemMessagesRules, compat['system_messages']),
   userAfterResults: wordOf(userAfterResultsRules, compat['user_after_results']),
   assistantReasoning: wordOf(assistantReasoningRules, compat['assistant_reasoning']),
+  callIds: wordOf(callIdsRules, compat['call_ids']),
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
@@ -74,7 +78,8 @@ const renameMaxTokens: Transform = ({ maxTokensField }, { value, exact }) => {
  * What the gateway itself added to earlier answers is removed (rule 43.26). `developer_role: system` changes the role of
  * outbound developer messages to `system`, and nothing else in them. `system_messages: leading` merges all system
  * messages into one at the front, `user_after_results: bridge` separates the user from the results of tools, and then
- * `assistant_reasoning` removes reasoning, or moves it into the field that it names.
+ * `assistant_reasoning` removes reasoning, or moves it into the field that it names. `call_ids: nine_characters`
+ * replaces the ids of calls that are not of this form.
  */
 function messagesRules(compat: Compat): readonly MessagesRule[] {
   return [
@@ -83,6 +88,7 @@ function messagesRules(compat: Compat): readonly MessagesRule[] {
     ...when(compat.systemMessages === 'leading', isScattered, withLeadingSystem),
     ...when(compat.userAfterResults === 'bridge', hasUserAfterResults, withBridges),
     ...assistantReasoningRule(compat),
+    ...when(compat.callIds === 'nine_characters', ...nineCharIds),
   ];
 }
 

@@ -32,6 +32,11 @@ const compatCodec = object({
     'preserve',
     'The field in which reasoning of earlier assistant messages is sent, a space if there is none; omit removes it.',
   ),
+  call_ids: withDefault(
+    choice(['preserve', 'nine_characters']),
+    'preserve',
+    'nine_characters replaces ids of tool calls that are not nine letters and digits, for Mistral, which refuses others.',
+  ),
   reasoning_effort: withDefault(
     choice(['passthrough', 'omit', 'reasoning_object']),
     'passthrough',

@@ -194,6 +194,7 @@ describe('compat', () => {
         system_messages: 'preserve',
         user_after_results: 'preserve',
         assistant_reasoning: 'preserve',
+        call_ids: 'preserve',
         empty_tools: 'preserve',
         cache_control: false,
       },

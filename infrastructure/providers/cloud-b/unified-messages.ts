@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import type { ConversationIds } from '../../../domain/chat/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
@@ -29,7 +30,6 @@ import {
   unmarked,
 } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { ConversationIds } from '../messages-body/tool-ids.ts';
 import {
   assistantPart,
   type Blocks,

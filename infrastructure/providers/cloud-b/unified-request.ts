@@ -8,7 +8,7 @@ import type { Digest } from '../../../domain/shared/digest.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { deepMerge, type JsonObject, present } from '../../../domain/shared/json.ts';
-import { ConversationIds } from '../messages-body/tool-ids.ts';
+import { boundedIds } from '../messages-body/tool-ids.ts';
 import { withCachePoints } from './unified-cache.ts';
 import { foreignControl, inferenceConfig } from './unified-controls.ts';
 import { modelFields } from './unified-fields.ts';
@@ -52,7 +52,7 @@ export function unifiedRequest(
   });
   if (E.isLeft(tools)) return tools;
   const turns = conversation(body['messages'], {
-    ids: new ConversationIds(digest, toolIdShape),
+    ids: boundedIds(digest, toolIdShape),
     tools: tools.right !== undefined,
     mixedTurns: takesMixedTurns(route.upstreamModel),
     reminders: translated === true,

@@ -7,7 +7,7 @@ import { isAbsent, type JsonObject, parseExactObject } from '../../../domain/sha
 import { controlFault, limitMember, outputConfigMember, stopMember } from './controls.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
-import { ConversationIds } from './tool-ids.ts';
+import { boundedIds } from './tool-ids.ts';
 import { toolMembers } from './tools.ts';
 import { conversationOf } from './turns.ts';
 
@@ -42,7 +42,7 @@ function translate(
 ): Either<GatewayError, JsonObject> {
   const limit = limitMember(body, route, rules);
   if (E.isLeft(limit)) return limit;
-  const turns = conversationOf(body, { media: rules.media, ids: new ConversationIds(digest) });
+  const turns = conversationOf(body, { media: rules.media, ids: boundedIds(digest) });
   if (E.isLeft(turns)) return turns;
   const tools = toolMembers(body, rules.supportsStrict(route));
   if (E.isLeft(tools)) return tools;

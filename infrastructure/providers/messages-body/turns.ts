@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import type { ConversationIds } from '../../../domain/chat/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
@@ -30,7 +31,6 @@ import {
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { type Blocks, contentBlocks, textBlocks } from './content.ts';
 import type { BodyRules } from './rules.ts';
-import type { ConversationIds } from './tool-ids.ts';
 
 /** The rules for translating a conversation. */
 export interface TurnRules extends Pick<BodyRules, 'media'> {
