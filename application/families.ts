@@ -123,6 +123,7 @@ function writeAsChat(parsed: ReadMessages, resolved: ResolvedRoute): Either<Gate
     marks: translates || compat.cacheControl ? markOf : noMarks,
     thinking: !translates && takesReasoning(compat),
     thoughts: !translates && signsCalls(route.upstreamModel),
+    emptyTools: !translates && compat.emptyTools === 'preserve_with_tool_history',
   });
   if (E.isLeft(chat)) return chat;
   return pipe(

@@ -29,9 +29,11 @@ export interface Kept {
   readonly thinking: boolean;
   /** Whether encrypted thoughts go back in the message of the calls that carry them. */
   readonly thoughts: boolean;
+  /** Whether an empty list of tools is kept, for the route's rule about it. */
+  readonly emptyTools: boolean;
 }
 
-export const nothingKept: Kept = { marks: noMarks, thinking: false, thoughts: false };
+export const nothingKept: Kept = { marks: noMarks, thinking: false, thoughts: false, emptyTools: false };
 
 /** Translates one message of the messages family to chat completions: to several messages, one, or none. */
 export function chatMessages(message: JsonObject, path: string, kept: Kept): ChatMessages {

@@ -2,9 +2,17 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf, isObject } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  isObject,
+} from '../shared/json.ts';
 import { choiceOfNoTool, fieldError, unsupportedType, nameOf } from '../shared/field-errors.ts';
-import type { Marks } from './cache-marks.ts';
+import type { Kept } from './chat-messages.ts';
 import { chatToolName } from './tool-names.ts';
 
 /** Members of the chat body. */
@@ -25,16 +33,24 @@ export interface SchemaWriting {
 export const withProperties: SchemaWriting['schema'] = (schema) =>
   schema['type'] === 'object' && isAbsent(schema['properties']) ? { ...schema, properties: {} } : schema;
 
-/** Tools and the choice among them. Without tools neither is written, because chat upstreams refuse both. */
-export function chatToolMembers(body: JsonObject, marks: Marks, writing: SchemaWriting): Members {
+/**
+ * Tools and the choice among them. Without tools neither is written, because chat upstreams refuse both, unless an empty
+ * list is to be kept (rule 3.12).
+ */
+export function chatToolMembers(
+  body: JsonObject,
+  { marks, emptyTools }: Pick<Kept, 'marks' | 'emptyTools'>,
+  writing: SchemaWriting,
+): Members {
   const tools: JsonObject[] = [];
   for (const [index, tool] of objectsOf(body['tools']).entries()) {
     const chatTool = functionTool(tool, `tools[${index}]`, writing);
     if (E.isLeft(chatTool)) return chatTool;
     tools.push({ ...chatTool.right, ...marks(tool) });
   }
-  const choice = choiceMembers(body['tool_choice'], tools.length > 0);
-  if (E.isLeft(choice) || tools.length === 0) return choice;
+  const written = tools.length > 0 || (emptyTools && isArray(body['tools']));
+  const choice = choiceMembers(body['tool_choice'], written);
+  if (E.isLeft(choice) || !written) return choice;
   return E.right({ tools, ...choice.right });
 }
 

@@ -74,7 +74,7 @@ export function toChatBody(
   if (numberOf(body['max_tokens']) === 0) return E.left(noAnswer);
   const messages = conversation(body, kept);
   if (E.isLeft(messages)) return messages;
-  const tools = chatToolMembers(body, marks, writing);
+  const tools = chatToolMembers(body, kept, writing);
   if (E.isLeft(tools)) return tools;
   const format = responseFormat(body, writing);
   if (E.isLeft(format)) return format;

@@ -124,8 +124,27 @@ export function readReasoningRequest(body: JsonObject): Either<GatewayError, Rea
   if (E.isLeft(manual)) return manual;
   return pipe(
     withEffort(effort, manual.right),
+    E.chain((requested) =>
+      reasoning['enabled'] === true ? enabled(requested, ownEffort) : E.right(requested),
+    ),
     E.map((requested): ReasoningRequest => ({ ...requested, ownEffort })),
   );
+}
+
+/** What `reasoning.enabled: true` alone asks for, as the aggregator documents that has this field. */
+const defaultEffort = 'medium';
+
+/** `reasoning.enabled: true` asks for an effort unless the caller says how much to think. */
+function enabled(
+  requested: ThinkingRequest,
+  ownEffort: string | undefined,
+): Either<GatewayError, ThinkingRequest> {
+  const field = 'reasoning.enabled';
+  if (requested.kind === 'off') return E.left(disagreement(requested.effort.field, field));
+  if (requested.kind === 'disabled') return E.left(disagreement('thinking.type', field));
+  return requested.kind === 'nothing'
+    ? withEffort({ field, value: ownEffort ?? defaultEffort }, requested)
+    : E.right(requested);
 }
 
 const isWord = (value: Json): value is string => isString(value) && value !== '';

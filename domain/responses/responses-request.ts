@@ -23,6 +23,7 @@ export const responsesWatched: Watched = {
   tools: { '*': {} },
   tool_choice: {},
   text: { format: {} },
+  prompt: { variables: {} },
   ...otherModelsWatched,
 };
 
@@ -34,12 +35,13 @@ export function readResponsesRequest(document: JsonDocument): Either<GatewayErro
   const error = shapeError(body, responsesShapes);
   if (error !== undefined) return E.left(error);
   if (body['background'] === true && body['stream'] !== true) return E.left(noWayBack);
-  const { input, text, tools } = body;
+  const { input, prompt, text, tools } = body;
   return E.right(
     generationRequest('responses', document, model.right, {
       tools: objectsOf(tools),
       laterTools: below('input', placeIn(input, placeOfTools)),
-      visual: below('input', placeIn(input, placeOfVisual)),
+      visual:
+        below('input', placeIn(input, placeOfVisual)) ?? below('prompt', placeInVariables(membersOf(prompt))),
       format: membersOf(text)['format'],
       fields: { json_schema: 'text.format' },
     }),
@@ -84,6 +86,12 @@ function placeOfVisual({ type, content, output, outputs }: JsonObject): Place {
   const place = below('.content', placeAmong(content)) ?? below('.output', placeAmong(output));
   return place ?? below('.outputs', placeAmong(outputs));
 }
+
+/** The values of a stored prompt's variables are texts or parts. */
+const placeInVariables = ({ variables }: JsonObject): Place =>
+  Object.values(membersOf(variables)).some((value) => placeAmong(value) !== undefined)
+    ? '.variables'
+    : undefined;
 
 /** One part, or an array of parts. */
 const placeAmong = (parts: Json | undefined): Place =>

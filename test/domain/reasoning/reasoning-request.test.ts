@@ -85,6 +85,26 @@ describe('the thinking that a body requests, in each of its fields', () => {
       asks({ kind: 'budget', budget: { field: 'reasoning.budget_tokens', value: 1 } }),
     ],
     [
+      'reasoning.enabled',
+      { reasoning: { enabled: true, exclude: false } },
+      asks({ kind: 'effort', effort: { field: 'reasoning.enabled', value: 'medium' } }),
+    ],
+    [
+      'reasoning.enabled and an effort',
+      { reasoning: { enabled: true, effort: 'low' } },
+      asks({ kind: 'effort', effort: { field: 'reasoning.effort', value: 'low' } }),
+    ],
+    [
+      'reasoning.enabled and output_config.effort',
+      { reasoning: { enabled: true }, output_config: { effort: 'max' } },
+      asks({ kind: 'effort', effort: { field: 'reasoning.enabled', value: 'max' } }, 'max'),
+    ],
+    [
+      'reasoning.enabled and a budget',
+      { reasoning: { enabled: true, max_tokens: 2048 } },
+      asks({ kind: 'budget', budget: { field: 'reasoning.max_tokens', value: 2048 } }),
+    ],
+    [
       'thinking_budget_tokens and an effort',
       { thinking_budget_tokens: 9, reasoning: { effort: 'low' } },
       asks({
@@ -150,6 +170,15 @@ describe('the request fails locally if its fields disagree, and both are named',
     ],
   ])('%s and %s', (one, other, body) => {
     expect(readReasoningRequest(body)).toEqual(disagreement(one, other));
+  });
+
+  it.each<[string, JsonObject]>([
+    ['reasoning_effort', { reasoning_effort: 'none' }],
+    ['thinking.type', { thinking: { type: 'disabled' } }],
+  ])('%s and reasoning.enabled', (field, body) => {
+    expect(readReasoningRequest({ ...body, reasoning: { enabled: true } })).toEqual(
+      disagreement(field, 'reasoning.enabled'),
+    );
   });
 
   it.each<[string, JsonObject]>([

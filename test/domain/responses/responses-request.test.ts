@@ -141,6 +141,16 @@ describe('the capabilities that a responses request needs', () => {
       { input: [{ role: 'user', content: 'Hi' }, item] },
       ['responses', 'vision'],
     ]),
+    ...['input_image', 'input_file'].map((type): [string, object, readonly string[]] => [
+      `an ${type} in a variable of a prompt`,
+      { prompt: { id: 'pmpt_1', variables: { name: 'A', photo: { type } } } },
+      ['responses', 'vision'],
+    ]),
+    [
+      'a variable of a prompt that is text',
+      { prompt: { id: 'pmpt_1', variables: { photo: 'input_image', text: { type: 'input_text' } } } },
+      ['responses'],
+    ],
     [
       'calls and logs',
       {
@@ -178,6 +188,8 @@ describe('the capabilities that a responses request needs', () => {
     for (const item of [{ outputs: [image] }, { output: image }])
       expect(requestOf({ input: [item] }).fields.vision).toMatch(/^input\[0\]\.output(?:s\[0\])?$/);
     expect(requestOf({ input: [{ type: 'computer_call_output' }] }).fields.vision).toBe('input[0]');
+    const prompt = { variables: { photo: image } };
+    expect(requestOf({ prompt }).fields.vision).toBe('prompt.variables');
     const input = [{}, { type: 'additional_tools', tools: [{}] }];
     expect(requestOf({ input }).fields.tools).toBe('input[1].tools');
     expect(requestOf({ input, tools: [{}] }).fields.tools).toBeUndefined();
