@@ -1,4 +1,4 @@
-import { ConversationIds, type NameCall } from '../chat/conversation-ids.ts';
+import { ConversationIds, type NameCall } from '../calls/conversation-ids.ts';
 import { isArray, isString, type Json, type JsonObject, mapObjects, objectsOf } from '../shared/json.ts';
 import type { MessagesRule } from './chat-body.ts';
 

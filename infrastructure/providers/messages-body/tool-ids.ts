@@ -1,4 +1,4 @@
-import { ConversationIds } from '../../../domain/chat/conversation-ids.ts';
+import { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import type { Digest } from '../../../domain/shared/digest.ts';
 
 /** The ids of tool calls that an upstream takes. */

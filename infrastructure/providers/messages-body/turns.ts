@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
-import type { ConversationIds } from '../../../domain/chat/conversation-ids.ts';
+import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
