@@ -52,7 +52,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
 }
 
 /** The id of a call, which some upstreams send as a number (rule 35.52). */
-export const idInCall = ({ id }: JsonObject): string => meantText(id);
+const idInCall = ({ id }: JsonObject): string => meantText(id);
 
 /** Whether every field of a call is empty: some upstreams send such calls. */
 export const isEmptyCall = ({ id, name, text }: Omit<CallPiece, 'index' | 'signature'>): boolean =>

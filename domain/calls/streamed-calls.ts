@@ -10,20 +10,11 @@ const writtenInput = (text: string): string => JSON.stringify(inputOf(text));
 /** Arguments up to this length are remembered to recognise a repetition; files that calls write are longer. */
 const maxRememberedChars = 64 * 1024;
 
-/** What is known so far of a tool call in a streamed answer. */
+/** What is known so far of a tool call in a streamed answer: each piece is first learnt, and then argued. */
 export class StreamedCall {
-  readonly kind = 'tool_use';
   id = '';
   name = '';
   signature: string | undefined;
-  /**
-   * Arguments that are buffered until the call's block is open or, when they are not an object or an empty one,
-   * until it ends.
-   */
-  held = '';
-  /** Arguments were written to the caller. */
-  isWritten = false;
-  phase: 'new' | 'waiting' | 'open' | 'closed' = 'new';
   /** The index of the call in the answer, in order of appearance. */
   readonly ordinal: number;
   arguments = new ObjectText();
@@ -58,34 +49,41 @@ export class StreamedCall {
     return name.startsWith(this.name) ? name.slice(this.name.length) : name;
   }
 
+  /** Reads what a piece says of the arguments. Returns what it adds to them. */
+  argue(piece: CallPiece): string {
+    const text = this.isDone(piece) ? '' : this.added(piece.text);
+    if (this.hasEmptyObject() && text.trimStart().startsWith('{')) this.argueAgain();
+    this.arguments.see(text);
+    const whole = this.whole === undefined ? undefined : this.whole + text;
+    this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
+    return text;
+  }
+
+  /** Whether a piece says nothing more of the arguments. */
+  private isDone(piece: CallPiece): boolean {
+    return this.arguments.begun ? this.repeats(piece) : isEmptyArguments(piece.text);
+  }
+
   /**
    * What a piece adds to the arguments so far, which some upstreams send again in each piece. A piece of another
    * upstream can begin like the whole only where a value may begin, in an object like the one around it.
    */
-  added(text: string): string {
+  private added(text: string): string {
     const { whole, arguments: so } = this;
     if (!whole || !so.begun || so.complete || so.isOther || !text.startsWith(whole)) return text;
     this.isCumulative ||= !valueFollows.has(whole.trimEnd().at(-1));
     return this.isCumulative ? text.slice(whole.length) : text;
   }
 
-  argue(text: string): void {
-    this.arguments.see(text);
-    const whole = this.whole === undefined ? undefined : this.whole + text;
-    this.whole = whole === undefined || whole.length > maxRememberedChars ? undefined : whole;
+  /**
+   * Whether all arguments so far are an empty object. Some upstreams send one first, and then the arguments, which
+   * replace it.
+   */
+  hasEmptyObject(): boolean {
+    return this.arguments.complete && this.arguments.isEmpty;
   }
 
-  /** Whether all arguments so far are an empty object that is still buffered. */
-  holdsEmptyObject(): boolean {
-    return this.arguments.complete && this.arguments.isEmpty && !this.isWritten;
-  }
-
-  /** Some upstreams send an empty object first, and then the arguments. */
-  replaces(text: string): boolean {
-    return this.holdsEmptyObject() && text.trimStart().startsWith('{');
-  }
-
-  argueAgain(): void {
+  private argueAgain(): void {
     this.arguments = new ObjectText();
     this.whole = '';
     this.input = undefined;
@@ -106,28 +104,33 @@ export class StreamedCall {
   }
 }
 
-/** Finds the call of a streamed answer that a piece belongs to. */
-export class StreamedCalls {
+/** Finds the call of a streamed answer that a piece belongs to; `beginCall` makes a call at its first piece. */
+export class StreamedCalls<Call extends StreamedCall> {
   count = 0;
-  private readonly byIndex = new Map<number, StreamedCall>();
-  private readonly byId = new Map<string, StreamedCall>();
-  private last: StreamedCall | undefined;
+  private readonly beginCall: (ordinal: number) => Call;
+  private readonly byIndex = new Map<number, Call>();
+  private readonly byId = new Map<string, Call>();
+  private last: Call | undefined;
   /** The last call that began at the index of another one. */
-  private displacing: StreamedCall | undefined;
-  private legacy: StreamedCall | undefined;
+  private displacing: Call | undefined;
+  private legacy: Call | undefined;
 
-  of(piece: CallPiece): StreamedCall {
+  constructor(beginCall: (ordinal: number) => Call) {
+    this.beginCall = beginCall;
+  }
+
+  of(piece: CallPiece): Call {
     this.last = this.known(piece) ?? this.begun(piece);
     return this.last;
   }
 
   /** The single call of the older API, which has no ids. */
-  ofLegacy(): StreamedCall {
+  ofLegacy(): Call {
     this.legacy ??= this.create();
     return this.legacy;
   }
 
-  private known(piece: CallPiece): StreamedCall | undefined {
+  private known(piece: CallPiece): Call | undefined {
     if (piece.index !== undefined) return this.atIndex(piece.index, piece);
     const same = this.byId.get(piece.id);
     if (same !== undefined && !same.arguments.complete && (piece.name === '' || piece.name === same.name))
@@ -136,13 +139,13 @@ export class StreamedCalls {
   }
 
   /** Pieces of one call share its index, but some upstreams give all parallel calls the same index. */
-  private atIndex(index: number, piece: CallPiece): StreamedCall | undefined {
+  private atIndex(index: number, piece: CallPiece): Call | undefined {
     const call = this.byIndex.get(index) ?? this.misplaced(index, piece);
     return call === undefined || startsAnotherCall(call, piece) ? undefined : call;
   }
 
   /** Some upstreams name a call at the index of the previous one, and send its arguments at its own index. */
-  private misplaced(index: number, { id, name }: CallPiece): StreamedCall | undefined {
+  private misplaced(index: number, { id, name }: CallPiece): Call | undefined {
     const call = this.displacing;
     if (id !== '' || name !== '' || call === undefined || call.arguments.begun) return undefined;
     this.byIndex.set(index, call);
@@ -150,7 +153,7 @@ export class StreamedCalls {
   }
 
   /** A call without an index arrives whole; only a piece that names no other call can belong to it. */
-  private begun({ index, id }: CallPiece): StreamedCall {
+  private begun({ index, id }: CallPiece): Call {
     const call = this.create();
     if (index !== undefined && this.byIndex.has(index)) this.displacing = call;
     if (index !== undefined) this.byIndex.set(index, call);
@@ -158,8 +161,8 @@ export class StreamedCalls {
     return call;
   }
 
-  private create(): StreamedCall {
-    const call = new StreamedCall(this.count);
+  private create(): Call {
+    const call = this.beginCall(this.count);
     this.count += 1;
     return call;
   }

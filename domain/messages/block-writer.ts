@@ -1,11 +1,11 @@
 import { CallIds } from '../calls/call-ids.ts';
-import { inputOf, isEmptyArguments } from '../calls/call-input.ts';
+import { inputOf } from '../calls/call-input.ts';
 import { type CallPiece, isEmptyCall } from '../calls/call-pieces.ts';
-import type { StreamedCall } from '../calls/streamed-calls.ts';
 import { EncryptedThoughts, signed } from '../calls/thought-signature.ts';
 import type { JsonObject } from '../shared/json.ts';
 import { maxHeldBackChars } from '../shared/limits.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
+import type { CallBlock } from './call-block.ts';
 import { callersToolName, type MessageNames } from './chat-answer.ts';
 
 /** A chunk is the messages event itself; its `type` is its name on the wire. */
@@ -17,7 +17,7 @@ interface Prose {
   held: string;
 }
 
-type Block = Prose | StreamedCall;
+type Block = Prose | CallBlock;
 
 /** The memory cost of a block, in characters. */
 const blockCost = 64;
@@ -76,11 +76,11 @@ export class BlockWriter {
     this.thoughts.see(delta);
   }
 
-  call(call: StreamedCall, piece: CallPiece): void {
+  call(call: CallBlock, piece: CallPiece): void {
+    const { arguments: before } = call;
     this.held += call.learn(piece);
-    const text = saysNothingMore(call, piece) ? '' : call.added(piece.text);
-    if (call.replaces(text)) this.startArguments(call);
-    call.argue(text);
+    const text = call.argue(piece);
+    if (call.arguments !== before) this.release(call);
     if (call.arguments.goesOn) {
       this.fault = 'The upstream went on with a tool call that was complete.';
       return;
@@ -93,12 +93,7 @@ export class BlockWriter {
     this.judge();
   }
 
-  private startArguments(call: StreamedCall): void {
-    this.release(call);
-    call.argueAgain();
-  }
-
-  private wait(call: StreamedCall): void {
+  private wait(call: CallBlock): void {
     call.phase = 'waiting';
     this.waiting.push(call);
     this.held += blockCost;
@@ -196,7 +191,7 @@ export class BlockWriter {
   }
 
   /** Arguments that are not an object are written once all of them have arrived, as in a whole answer. */
-  private endCall(call: StreamedCall): void {
+  private endCall(call: CallBlock): void {
     const { begun, complete, isOther } = call.arguments;
     const held = this.release(call);
     if (held !== '') this.write(call, isOther ? JSON.stringify(inputOf(held)) : held);
@@ -205,10 +200,7 @@ export class BlockWriter {
   }
 }
 
-const saysNothingMore = (call: StreamedCall, piece: CallPiece): boolean =>
-  call.arguments.begun ? call.repeats(piece) : isEmptyArguments(piece.text);
-
-const isHeldToEnd = (call: StreamedCall): boolean => call.arguments.isOther || call.holdsEmptyObject();
+const isHeldToEnd = (call: CallBlock): boolean => call.arguments.isOther || call.hasEmptyObject();
 
 const mayEnd = (open: Block | undefined): boolean => open?.kind !== 'tool_use' || open.arguments.complete;
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import { type CallPiece, callsOf, legacyCallOf } from '../calls/call-pieces.ts';
-import { type StreamedCall, StreamedCalls } from '../calls/streamed-calls.ts';
+import { StreamedCalls } from '../calls/streamed-calls.ts';
 import type { ChatEvent } from '../chat/chat-stream.ts';
 import { streamedUsage } from '../chat/observe-chat.ts';
 import { isAbsent, isString, type Json, type JsonObject, isObject } from '../shared/json.ts';
@@ -9,6 +9,7 @@ import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure, withoutMessagesType } from '../upstream/upstream-fault.ts';
 import { isMalformedChat } from './answer-shape.ts';
 import { BlockWriter, type MessagesEvent } from './block-writer.ts';
+import { CallBlock } from './call-block.ts';
 import {
   type MessageNames,
   firstChoicePieces,
@@ -53,7 +54,7 @@ const messageStop: MessagesEvent = {
 class Translation {
   private readonly about: MessageNames;
   private readonly writer: BlockWriter;
-  private readonly calls = new StreamedCalls();
+  private readonly calls = new StreamedCalls((ordinal) => new CallBlock(ordinal));
   private phase: 'new' | 'begun' | 'over' = 'new';
   private usage: Json | undefined;
   private finish: Json | undefined;
@@ -153,7 +154,7 @@ class Translation {
     this.writer.say('text', text);
   }
 
-  private readCall(call: StreamedCall, piece: CallPiece): void {
+  private readCall(call: CallBlock, piece: CallPiece): void {
     if (this.calls.count > maxTranslatedToolCalls)
       this.writer.fault = 'The upstream sent too many tool calls in one answer.';
     else this.writer.call(call, piece);

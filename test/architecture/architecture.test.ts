@@ -34,6 +34,7 @@ const forTestsAlone: readonly string[] = [
   'infrastructure/providers/wire/json-lines.ts#isJsonLines',
   'infrastructure/providers/wire/json-lines.ts#jsonLineFrames',
   // Bounds that are tested just below and just above.
+  'domain/chat/observe-chat.ts#maxCallChars',
   'domain/identity/admin-session.ts#lastSeenUpdateMs',
   'domain/identity/admin-session.ts#slidingMs',
   'domain/shared/nearest.ts#maxRankedWords',

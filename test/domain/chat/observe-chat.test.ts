@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { ChatObserver, observeCompletion } from '../../../domain/chat/observe-chat.ts';
+import { ChatObserver, maxCallChars, observeCompletion } from '../../../domain/chat/observe-chat.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 import { maxCountedToolCalls } from '../../../domain/shared/limits.ts';
 import { nothingObserved } from '../../../domain/upstream/observation.ts';
@@ -194,7 +194,34 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ],
     ['the same index in two choices', [piece({ index: 0 }, 0), piece({ index: 0 }, 1)], 2],
     ['a choice without an index is the first', [piece({ index: 0 }, 0), unnumbered({ index: 0 })], 1],
-    ['whole calls that differ by their ids', [piece({ id: 'a' }), piece({ id: 'b' }), piece({ id: 'a' })], 2],
+    [
+      'whole calls that differ by their ids',
+      ['a', 'b', 'a'].map((id) => piece({ id, function: { name: 'f' } })),
+      2,
+    ],
+    [
+      'whole calls that all have the same id, and no index',
+      ['f', 'g'].map((name) => piece({ id: 'a', function: { name, arguments: '{}' } })),
+      2,
+    ],
+    [
+      'another call at the index of one that came in pieces, both without an id',
+      [
+        piece({ index: 0, function: { name: 'f', arguments: '{"a":' } }),
+        piece({ index: 0, function: { arguments: '1}' } }),
+        piece({ index: 0, function: { name: 'f', arguments: '{"a":2}' } }),
+      ],
+      2,
+    ],
+    [
+      'a call in pieces that is then sent again as a whole',
+      [
+        piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a":' } }),
+        piece({ index: 0, function: { arguments: '1}' } }),
+        piece({ index: 0, id: 'a', function: { name: 'f', arguments: '{"a": 1}' } }),
+      ],
+      1,
+    ],
     [
       'whole calls without an index or an id',
       [
@@ -216,7 +243,14 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
     ],
     [
       'whole messages in one chunk',
-      [{ choices: [0, 1].map((index) => ({ index, message: { tool_calls: [{ id: 'a' }, { id: 'b' }] } })) }],
+      [
+        {
+          choices: [0, 1].map((index) => ({
+            index,
+            message: { tool_calls: ['a', 'b'].map((id) => ({ id, function: { name: 'f' } })) },
+          })),
+        },
+      ],
       4,
     ],
     [
@@ -272,6 +306,16 @@ describe('invoked_tool_count of a stream is incremented while frames are parsed'
   it(`counts at most ${maxCountedToolCalls} calls`, () => {
     const many = Array.from({ length: maxCountedToolCalls + 100 }, (_, index) => piece({ index }));
     expect(observedStream(many).invokedToolCount).toBe(maxCountedToolCalls);
+  });
+
+  it(`counts no call that begins after ${maxCallChars} characters of calls`, () => {
+    const call = (index: number, chars: number): JsonObject =>
+      piece({ index, function: { name: 'f', arguments: 'x'.repeat(chars) } });
+    for (const [chars, count] of [
+      [maxCallChars - 1, 2],
+      [maxCallChars, 1],
+    ] as const)
+      expect(observedStream([call(0, chars), call(1, 1)]).invokedToolCount).toBe(count);
   });
 
   it('never throws, for any chunk', () => {
