@@ -1,4 +1,4 @@
-import { withoutPartialSecrets } from '../domain/payload/halves.ts';
+import { withoutPartialSecrets } from '../domain/payload/partial-secrets.ts';
 import { forCaller, redactedError, type RedactionRules } from '../domain/payload/redact.ts';
 import { withoutSecrets } from '../domain/payload/secrets.ts';
 import { withSanitisedMessages } from '../domain/responses/response-failure.ts';

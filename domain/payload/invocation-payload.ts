@@ -51,12 +51,12 @@ function unwrapped(
   const before = `{"${root}":`;
   const wrapChars = before.length + '}'.length;
   const whole = JSON.stringify(value);
-  const isCut = whole.length > maxEventLoopBodyBytes;
-  const read = wrappable(isCut ? withoutLongTexts(value) : whole, true);
+  const isTooLarge = whole.length > maxEventLoopBodyBytes;
+  const read = wrappable(isTooLarge ? withoutLongTexts(value) : whole, true);
   const wrapped = wrapInvocation(root, read.value);
   const { text, truncated } = stored(
     wrapped,
-    isCut || read.truncated,
+    isTooLarge || read.truncated,
     rules,
     maxInvocationJsonBytes + wrapChars,
   );

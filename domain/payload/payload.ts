@@ -88,13 +88,13 @@ export function stored(
 ): StoredPayload {
   const clean = redactedParts(wrapped, rules);
   const slim = withoutBulk(clean);
-  const isCut = truncated || slim !== clean;
+  const isTruncated = truncated || slim !== clean;
   if (leastChars(slim, maxBytes) <= maxBytes) {
     const text = printed(slim, 'as it came');
-    if (fitsIn(text, maxBytes)) return { text, truncated: isCut };
+    if (fitsIn(text, maxBytes)) return { text, truncated: isTruncated };
   }
   const fitted = capped(slim, maxBytes);
-  return { text: printed(fitted, 'tight'), truncated: isCut || fitted !== slim };
+  return { text: printed(fitted, 'tight'), truncated: isTruncated || fitted !== slim };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { partialSecretEdits } from './halves.ts';
+import { partialSecretEdits } from './partial-secrets.ts';
 import { jsonEdits, jsonErrorEdits } from './json-edits.ts';
 import { type Secrets, secretEdits } from './secrets.ts';
 import { editedPieces, untilStable } from '../text/text-edits.ts';
@@ -26,9 +26,9 @@ export function redactedAcross(
   secrets: Secrets,
   isCut: boolean,
 ): readonly Written[] {
-  const channels = new Map<string, Place>();
-  const placeOf = (event: Written): Place => at(channels, channelOf(event));
-  const places = new Set<Place>();
+  const channels = new Map<string, TextPlace>();
+  const placeOf = (event: Written): TextPlace => placeNamed(channels, channelOf(event));
+  const places = new Set<TextPlace>();
   for (const event of events)
     mapTexts(event, placeOf(event), (text, place) => {
       if (place.pieces.push(text) === 1) places.add(place);
@@ -38,7 +38,7 @@ export function redactedAcross(
   for (const place of places) {
     const { pieces } = place;
     const whole = pieces.length > 1 ? redactedPieces(pieces, secrets) : pieces;
-    const redacted = isCut ? withoutHalf(whole, secrets) : whole;
+    const redacted = isCut ? withoutPartialEnd(whole, secrets) : whole;
     if (redacted === pieces) continue;
     place.clean = redacted.values();
     isClean = false;
@@ -53,17 +53,18 @@ export function redactedAcross(
 }
 
 /** A place in the events. The strings at the same place are read as one text. */
-class Place {
+class TextPlace {
   readonly pieces: string[] = [];
   /** The redacted pieces, in order. */
   clean: Iterator<string> | undefined;
-  readonly members = new Map<string, Place>();
-  readonly items = new Map<string, Place>();
+  readonly members = new Map<string, TextPlace>();
+  readonly items = new Map<string, TextPlace>();
 }
 
-function at(places: Map<string, Place>, name: string): Place {
+/** The place with this name, which begins here if there is none yet. */
+function placeNamed(places: Map<string, TextPlace>, name: string): TextPlace {
   let place = places.get(name);
-  if (place === undefined) places.set(name, (place = new Place()));
+  if (place === undefined) places.set(name, (place = new TextPlace()));
   return place;
 }
 
@@ -81,7 +82,7 @@ function redactedPieces(pieces: readonly string[], secrets: Secrets): readonly s
   );
 }
 
-function withoutHalf(pieces: readonly string[], secrets: Secrets): readonly string[] {
+function withoutPartialEnd(pieces: readonly string[], secrets: Secrets): readonly string[] {
   const edits = partialSecretEdits(pieces.join(''), secrets);
   return edits.length === 0 ? pieces : editedPieces(pieces, edits);
 }
@@ -104,7 +105,11 @@ function channelOf(event: Written): string {
 }
 
 /** The event with its strings changed. `change` is called with each string and its place. */
-function mapTexts(value: Written, place: Place, change: (text: string, place: Place) => string): Written {
+function mapTexts(
+  value: Written,
+  place: TextPlace,
+  change: (text: string, place: TextPlace) => string,
+): Written {
   if (isText(value)) {
     const decoded = decodedText(value);
     const changed = change(decoded, place);
@@ -113,11 +118,11 @@ function mapTexts(value: Written, place: Place, change: (text: string, place: Pl
   if (value instanceof Items) {
     let position = 0;
     return changedItems(value, (item) =>
-      mapTexts(item, at(place.items, indexOf(item) ?? String(position++)), change),
+      mapTexts(item, placeNamed(place.items, indexOf(item) ?? String(position++)), change),
     );
   }
   return value instanceof Members
-    ? changedMembers(value, (inner, key) => mapTexts(inner, at(place.members, key), change))
+    ? changedMembers(value, (inner, key) => mapTexts(inner, placeNamed(place.members, key), change))
     : value;
 }
 

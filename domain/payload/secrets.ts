@@ -1,5 +1,5 @@
 import { findAny } from '../text/find-any.ts';
-import { halfForm, charForms, escapedForm } from '../text/escaped-forms.ts';
+import { partialForm, charForms, escapedForm } from '../text/escaped-forms.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** Strings that must not be kept anywhere: configured credentials, callers' keys and admins' tokens. */
@@ -30,7 +30,7 @@ export interface Beginning {
   /** The letters and digits that every escaped form begins with. */
   readonly head: string;
   /** Matches as much of the secret, in any escaped form, as there is before the end of the text. */
-  readonly half: () => RegExp;
+  readonly partial: () => RegExp;
   /** The most characters that its escaped form is expected to take: how far from the end the search begins. */
   readonly maxChars: number;
 }
@@ -97,7 +97,7 @@ const secretOf = (secret: string): Secret => ({
 
 const beginningOf = (secret: string): Beginning => ({
   head: /^[A-Za-z0-9]{0,4}/.exec(secret)?.[0] ?? '',
-  half: lazily(() => new RegExp(halfForm(charForms(secret)), 'y')),
+  partial: lazily(() => new RegExp(partialForm(charForms(secret)), 'y')),
   maxChars: secret.length * maxFormChars,
 });
 
@@ -202,9 +202,12 @@ const knownGroups = knownForms.map(({ head, publicId, secret }) =>
 );
 const knownBeginnings: readonly Beginning[] = knownForms.map(({ head, publicId, secret }) => ({
   head,
-  half: lazily(
+  partial: lazily(
     () =>
-      new RegExp(halfForm([head, escapedForm('_'), begun(publicId), escapedForm('.'), begun(secret)]), 'y'),
+      new RegExp(
+        partialForm([head, escapedForm('_'), begun(publicId), escapedForm('.'), begun(secret)]),
+        'y',
+      ),
   ),
   maxChars: 1024,
 }));

@@ -23,7 +23,7 @@ export interface StreamMachine<S, I, O> {
   readonly start: () => S;
   readonly step: (state: S, input: I) => readonly [S, readonly O[]];
   readonly end: (state: S, ending: Ending) => readonly O[];
-  /** The ending for the next machine, when the input says more about it. */
+  /** How the outputs ended, for their reader: what was read of the input may say more than its own ending does. */
   readonly ending?: (state: S, ending: Ending) => Ending;
   /** Bytes of incomplete input that are buffered. A machine without this method buffers none. */
   readonly holds?: (state: S) => number;
@@ -37,7 +37,7 @@ export interface Sealed<I, O> {
 export interface Run<I, O> {
   push(input: I): readonly O[];
   end(ending: Ending): readonly O[];
-  /** The ending for the reader of the outputs. */
+  /** How the outputs ended, for their reader. */
   ending(ending: Ending): Ending;
   /** Bytes of incomplete input that are buffered. */
   holds(): number;

@@ -11,7 +11,7 @@ export function charForms(text: string): readonly string[] {
 }
 
 /** Characters of a secret that are compared. The rest need not be: no other text shares so long a beginning. */
-const maxHalfChars = 256;
+const maxPartialChars = 256;
 
 /** A JSON or URL escape that the end of the text truncates. */
 const unfinishedChar = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
@@ -20,10 +20,10 @@ const unfinishedChar = '(?:\\\\+(?:u[\\da-fA-F]{0,3})?|%[\\da-fA-F%]*)?';
  * The source of a pattern for one or more of the first of these characters at the end of a text, which may truncate the
  * last.
  */
-export function halfForm(chars: readonly string[]): string {
-  const rest = chars.length > maxHalfChars ? '[^]*' : '';
+export function partialForm(chars: readonly string[]): string {
+  const rest = chars.length > maxPartialChars ? '[^]*' : '';
   const nested = chars
-    .slice(0, maxHalfChars)
+    .slice(0, maxPartialChars)
     .reduceRight((inner, char) => (inner === '' ? char : `${char}(?:${inner})?`), rest);
   return `${nested}${unfinishedChar}$`;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { partialSecretEdits, withoutPartialSecrets } from '../../../domain/payload/halves.ts';
+import { partialSecretEdits, withoutPartialSecrets } from '../../../domain/payload/partial-secrets.ts';
 import { forCaller, redactedError, redactionRules } from '../../../domain/payload/redact.ts';
 import { secretsOf, withSecrets } from '../../../domain/payload/secrets.ts';
 import { edited } from '../../../domain/text/text-edits.ts';

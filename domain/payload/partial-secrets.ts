@@ -2,12 +2,12 @@ import type { Beginning, Secrets } from './secrets.ts';
 import { type Edit, edited, marker } from '../text/text-edits.ts';
 
 /** A shorter match may be the beginning of any word, so it does not count as part of a secret. */
-const minHalfChars = 4;
+const minPartialChars = 4;
 
 /** Replaces the beginning of a secret at the end of a truncated text. At most one edit. */
 export function partialSecretEdits(text: string, { beginnings }: Secrets): readonly Edit[] {
   let from = text.length;
-  for (const group of beginnings) for (const each of group) from = Math.min(from, halfFrom(text, each));
+  for (const group of beginnings) for (const each of group) from = Math.min(from, partialFrom(text, each));
   return from === text.length ? [] : [{ from, to: text.length, by: marker }];
 }
 
@@ -25,14 +25,14 @@ export function withoutPartialSecrets(text: string, secrets: Secrets): string {
   return edited(text, edits);
 }
 
-function halfFrom(text: string, beginning: Beginning): number {
+function partialFrom(text: string, beginning: Beginning): number {
   const { head, maxChars } = beginning;
-  const last = text.length - minHalfChars;
+  const last = text.length - minPartialChars;
   const first = Math.max(0, text.length - maxChars);
   for (let at = text.indexOf(head, first); at >= 0 && at <= last; at = text.indexOf(head, at + 1)) {
-    const half = beginning.half();
-    half.lastIndex = at;
-    if (half.test(text)) return at;
+    const partial = beginning.partial();
+    partial.lastIndex = at;
+    if (partial.test(text)) return at;
   }
   return text.length;
 }
