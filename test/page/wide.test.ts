@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { account, makeAdmin } from '../support/admin.ts';
 import { isTrueWithin } from '../support/browser.ts';
 import { basicConfig } from '../support/gateway.ts';
-import { pageScene } from './page-scene.ts';
+import { logIn, pageScene } from './page-scene.ts';
 import { sidewaysAt360, withinOneDay } from './report-pages.ts';
 
 const usage = { 'x-simulate': 'prompt-tokens=900000000&completion-tokens=0&total-tokens=900000000' };
@@ -100,5 +101,24 @@ describe('a spend of millions', () => {
     const isWhole = `[...document.querySelectorAll('.recharts-yAxis-tick-labels text')].every(
       (each) => each.getBoundingClientRect().left >= each.closest('svg').getBoundingClientRect().left)`;
     expect(await isTrueWithin(page, 20_000, isWhole)).toBe(true);
+  });
+});
+
+describe('an admin with a long e-mail address', () => {
+  it('has the search and the account menu on a narrow screen, which does not scroll sideways', async () => {
+    const email = `${'administrator'.repeat(4)}@department.subsidiary.example.com`;
+    const { password } = account;
+    await makeAdmin(scene.databaseUrl(), { email, password });
+    const page = await scene.stranger();
+    await page.goto(`${scene.gateway().url}/admin/account`);
+    await logIn(page, { email, password });
+    expect(await sidewaysAt360(page)).toBe(0);
+    await page.setViewportSize({ width: 360, height: 780 });
+    const search = await page.getByRole('button', { name: /^Search/ }).boundingBox();
+    expect(search?.width).toBeGreaterThan(80);
+    await page.locator('summary').getByText(email).click();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('heading', { name: 'Log in to Model Gateway' }).waitFor();
+    await page.context().close();
   });
 });
