@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { connectOptions } from '../providers/connect-options.ts';
 
 /** In one attempt a server sends some ten kilobytes: a greeting, certificates, a reply to each command (rule 41.381). */
 const maxReceivedBytes = 32 * 1024;
@@ -9,7 +10,7 @@ export function meteredConnection(
   { host, port, withinMs }: { readonly host: string; readonly port: number; readonly withinMs: number },
   done: (error: Error | null, opened?: { readonly connection: Socket }) => void,
 ): void {
-  const socket = connect({ host, port, timeout: withinMs });
+  const socket = connect({ host, port, ...connectOptions(withinMs) });
   const late = (): void => void socket.destroy(new Error('Connection timeout'));
   socket.once('timeout', late).once('error', done);
   socket.once('connect', () => {

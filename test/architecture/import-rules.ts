@@ -155,7 +155,11 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^infrastructure\/mail\//,
-    files: [/^infrastructure\/(?:mail\/|config\/server-config\.ts$)/, /^application\/ports\//, /^domain\//],
+    files: [
+      /^infrastructure\/(?:mail\/|config\/server-config\.ts$|providers\/connect-options\.ts$)/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
     packages: [fpTs, node, /^nodemailer$/],
     instead: 'Mail knows its settings and nothing of what it says.',
   },

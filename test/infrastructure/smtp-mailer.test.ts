@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import dns from 'node:dns';
 import { once } from 'node:events';
+import { syncBuiltinESMExports } from 'node:module';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates, TLSSocket } from 'node:tls';
@@ -22,6 +23,7 @@ const credentials = { username: 'gateway', password: 'pässword-0123456789' };
 const opened: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   jest.restoreAllMocks();
+  syncBuiltinESMExports();
   for (const close of opened.splice(0)) await close();
 });
 
@@ -298,6 +300,7 @@ describe('the reason of a mail that could not be sent', () => {
     const lookup = ((_host: string, _options: object, done: (error: null, all: object[]) => void) =>
       done(null, found)) as unknown as typeof dns.lookup;
     jest.spyOn(dns, 'lookup').mockImplementation(lookup);
+    syncBuiltinESMExports();
     const reason = await reasonOf(configOf(1, { host: 'several.invalid' }));
     expect(reason.split('; ').map((each) => /^connect E[A-Z]+ (127\.0\.0\.1|::1):1/.exec(each)?.[1])).toEqual(
       expect.arrayContaining(found.map(({ address }) => address)),
