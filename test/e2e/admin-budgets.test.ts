@@ -221,6 +221,11 @@ describe('an invalid budget is refused with 400 and names the field', () => {
     ['null', 'null', 'body'],
     ['nothing', undefined, 'body'],
     [
+      'more values than are read in the event loop',
+      `{${Array.from({ length: 20_001 }, (_, index) => `"k${index}":1`).join(',')}}`,
+      'body',
+    ],
+    [
       'a repeated field',
       '{"cadence":"daily","cadence":"weekly","amount_10000":5,"hard_limit":true}',
       'cadence',

@@ -4,6 +4,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
 import { parseDocument } from '../../../domain/shared/json-document.ts';
+import { maxEventLoopValues } from '../../../domain/shared/limits.ts';
 import { readJsonText } from '../body.ts';
 import type { Arrivals } from '../body-pace.ts';
 import type { Lease } from '../load-gate.ts';
@@ -18,8 +19,8 @@ const hasBody = (req: IncomingMessage): boolean =>
   req.headers['transfer-encoding'] !== undefined || (header(req, 'content-length') ?? '0') !== '0';
 
 /**
- * The body of a state-changing call: `application/json`, an object without repeated keys. `undefined` when there is
- * none.
+ * The body of a state-changing call: `application/json`, an object without repeated keys and with no more values than
+ * are read in the event loop (rule 40.401). `undefined` when there is none.
  */
 export async function readAdminBody(
   req: IncomingMessage,
@@ -35,7 +36,7 @@ export async function readAdminBody(
   const text = await readJsonText(req, { maxBytes, lease, arrivals });
   if (E.isLeft(text)) return text;
   if (text.right === '') return E.right(undefined);
-  const document = parseDocument(text.right, {});
+  const document = parseDocument(text.right, {}, undefined, maxEventLoopValues);
   return E.isLeft(document)
     ? E.left(invalidRequest(document.left.message, document.left.path))
     : E.right(document.right.value);
