@@ -27,6 +27,7 @@ describe('a manifest', () => {
   it('has rows and cost of the day and of each part, money as a string, and is parsed back', () => {
     const text = manifestText(manifest);
     expect(JSON.parse(text)).toMatchObject({
+      version: 1,
       what: 'ledger',
       day: '2026-11-01',
       rows: 7,
@@ -91,10 +92,13 @@ describe('a manifest', () => {
       'part-00000.parquet',
       'part-12345-2.csv.gz',
     ]);
-    expect(
-      ['part-00000.parquet', 'part-00001-12.csv.gz', 'manifest.json', 'part-1.parquet', 'notes'].map(
-        isPartName,
-      ),
-    ).toEqual([true, true, false, false, false]);
+    expect(['part-00000.parquet', 'part-00001-12.csv.gz'].map(isPartName)).toEqual([true, true]);
   });
+
+  it.each(['manifest.json', 'part-1.parquet', 'notes', 'my-part-00000.parquet', 'part-00000.parquet~'])(
+    'has no part of another name, which a run would remove: %s',
+    (name) => {
+      expect(isPartName(name)).toBe(false);
+    },
+  );
 });
