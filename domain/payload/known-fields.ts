@@ -1,7 +1,7 @@
 import { withoutSecretParts } from '../text/urls.ts';
 
 /** Built-in redacted JSON keys, including the one named after a provider. */
-const redactedKeys = [
+export const redactedKeys = [
   'token',
   'access_token',
   'refresh_token',

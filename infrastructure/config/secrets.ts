@@ -1,4 +1,4 @@
-import { kindOf } from '../../domain/payload/known-fields.ts';
+import { kindOf, redactedKeys } from '../../domain/payload/known-fields.ts';
 import { isSecretHeader } from '../../domain/payload/secret-headers.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { residueOf } from './interpolation.ts';
@@ -9,23 +9,12 @@ import type { ObjectShape, SecretRule, Shape } from './shape.ts';
 /** Replaces a secret that is written inline in the file and therefore must not leave it. */
 export const inlineMarker = '$inline';
 
-/** Keys of `extra_body` whose values are secrets; case, `-` and `_` are ignored. */
-const secretKeys: ReadonlySet<string> = new Set([
-  'token',
-  'accesstoken',
-  'refreshtoken',
-  'apikey',
-  'clientsecret',
-  'credentials',
-  'privatekey',
-  'secret',
-  'password',
-  'anthropicapikey',
-]);
+/** As {@link redactedKeys}, without what {@link isSecretKey} ignores. */
+const secretKeys: ReadonlySet<string> = new Set(redactedKeys.map((key) => key.replaceAll('_', '')));
 
-/** Whether a key of `extra_body` has a secret value: one of the above, or one that is redacted in stored bodies. */
+/** Whether a key of `extra_body` has a secret value: one that is redacted in stored bodies, also without its `_`. */
 export const isSecretKey = (key: string): boolean =>
-  secretKeys.has(key.toLowerCase().replace(/[-_]/g, '')) || kindOf(key) === 'redacted';
+  secretKeys.has(key.toLowerCase().replaceAll(/[-_]/g, '')) || kindOf(key) === 'redacted';
 
 /** A part of the file before interpolation, without its inline secrets, and the paths where they were. */
 export interface Masked {

@@ -59,13 +59,15 @@ const fileWith = (secret: (place: number) => string) => ({
           },
           extra_body: {
             token: secret(11),
-            deep: [{ 'Access-Token': secret(12), refresh_token: secret(13), api_key: secret(14) }],
-            client_secret: secret(15),
+            deep: [{ 'Access-Token': secret(12), refresh_token: secret(13), apiKey: secret(14) }],
+            Client_secret: secret(15),
             credentials: { user: secret(16), list: [secret(17)] },
             Private_Key: secret(18),
             secret: secret(19),
             PASSWORD: secret(20),
             anthropic_api_key: secret(21),
+            'anthropicApi-Key': secret(22),
+            authorization_token: secret(23),
             plain: 'plain',
           },
         },
@@ -73,7 +75,7 @@ const fileWith = (secret: (place: number) => string) => ({
     },
   ],
 });
-const places = 22;
+const places = 24;
 
 /** A secret that is too long to occur by chance, and valid in a header. */
 const aSecret = fc.stringMatching(/^S[A-Za-z0-9]{15,30}$/);

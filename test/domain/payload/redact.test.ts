@@ -192,6 +192,8 @@ describe('configured credentials and caller keys are redacted everywhere', () =>
   it.each([
     ['a caller’s key', key],
     ['a key with a readable id', `gwk_ci-1.${'s'.repeat(32)}`],
+    ['a key with the shortest id and the longest secret', `gwk_a.${'s'.repeat(512)}`],
+    ['a key with the longest id', `gwk_${'a'.repeat(64)}.${'s'.repeat(32)}`],
     ['an admin’s API token', `gwa_${'0123456789abcdef'.repeat(2)}.${'fedcba9876543210'.repeat(4)}`],
   ])('%s that is unknown here is recognised by its form, also with escapes', (_, unknown) => {
     const anybody = redactionRules([], []);
@@ -230,8 +232,8 @@ describe('configured credentials and caller keys are redacted everywhere', () =>
   });
 
   it.each([
-    ['configured', redactionRules([], ['1234567890123456789'])],
-    ['caller’s', forCaller(builtIn, ['1234567890123456789'])],
+    ['configured', forCaller(redactionRules([], ['1234567890123456789', configured]), [key])],
+    ['caller’s', forCaller(redactionRules([], [configured]), ['1234567890123456789', key])],
   ])('a %s secret of digits is redacted also where it is a number', (_, digits) => {
     expect(clean(parseExact('{"a":1234567890123456789,"b":12.50}'), digits)).toEqual({
       a: marker,
