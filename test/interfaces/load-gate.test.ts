@@ -95,6 +95,33 @@ describe('a load gate', () => {
     expect(enter(gate, 'a')).toBeUndefined();
   });
 
+  it("counts an owner's other requests when one that holds no bytes ends", () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [one] = [enter(gate, 'a'), enter(gate, 'a')];
+    one?.release();
+    expect([enter(gate, 'a'), enter(gate, 'a')]).toEqual([expect.anything(), undefined]);
+  });
+
+  it('holds bytes of unfinished requests up to its limit, and frees those that became fewer', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [lease, other] = [enter(gate, 'a'), enter(gate, 'b')];
+    const held = [150, 201, 200, 20].map((bytes) => [lease?.holdUnfinished(bytes), lease?.heldBytes()]);
+    expect(held).toEqual([
+      [true, 150],
+      [false, 150],
+      [true, 200],
+      [true, 20],
+    ]);
+    expect(other?.hold(180)).toBe(true);
+    expect([20, 21].map((bytes) => lease?.holdUnfinished(bytes))).toEqual([true, false]);
+  });
+
+  it('holds bytes up to its limit also for requests whose owner is not known yet', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const lease = gate.enter();
+    expect([lease?.hold(200), lease?.hold(1), lease?.belongsTo('a')]).toEqual([true, false, true]);
+  });
+
   it('reserves a share of the bytes for other owners, whatever one owner sends', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 40 }), (pieces) => {
@@ -114,6 +141,12 @@ describe('a load gate', () => {
     expect([one?.hold(100), two?.holdUnfinished(50), two?.hold(1)]).toEqual([true, true, false]);
     expect(other?.hold(50)).toBe(true);
     expect(two?.holdUnfinished(40)).toBe(true);
+  });
+
+  it('lets an owner hold its share whatever others hold, and not a byte more of the last share', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
+    const [one, two, other] = [enter(gate, 'a'), enter(gate, 'a'), enter(gate, 'b')];
+    expect([one?.hold(20), other?.hold(120), two?.hold(30), two?.hold(1)]).toEqual([true, true, true, false]);
   });
 
   it("counts an owner's kept bytes even if none of its requests is in flight", () => {
