@@ -207,6 +207,13 @@ describe('npm start', () => {
   it('starts without data, answers the curl command that it prints, and starts again after SIGTERM and SIGKILL', async () => {
     const dataDir = path.join(folder, 'data');
     const first = await start(dataDir);
+    const migrated = first.out().match(/^.*"the database was migrated".*$/gm) ?? [];
+    expect(migrated.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({
+        applied: expect.arrayContaining([expect.stringMatching(/^0001_/)]),
+        functions: expect.any(Number),
+      }),
+    ]);
     expect(first.apiKey).toMatch(/^gwk_[0-9a-f]{32}\.[0-9a-f]{64}$/);
     expect(first.curl).toContain(`${first.url}/v1/chat/completions`);
     expect(await (await fetch(first.pageUrl)).text()).toContain('<title>Model Gateway</title>');
