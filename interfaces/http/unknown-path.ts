@@ -7,7 +7,7 @@ export interface UnknownPathTerms {
   readonly redacted: (text: string) => string;
 }
 
-/** Names the unknown path. For the two usual mistakes in base URLs the error says how to fix them. */
+/** Names the unknown path. For the usual mistakes in base URLs the error says how to fix them. */
 export const unknownPath = (path: string, { isPath, redacted }: UnknownPathTerms): GatewayError => ({
   code: 'not_found',
   message: `There is nothing at \`${namedKey(printable(redacted(path)))}\`.${adviceFor(path, isPath)}`,
@@ -18,6 +18,8 @@ function adviceFor(path: string, isPath: UnknownPathTerms['isPath']): string {
     return ' Write the base URL of this client without `/v1`: the client adds it.';
   if (!path.startsWith('/v1/') && isPath(`/v1${path}`))
     return ' Write the base URL of this client with `/v1` at its end: the client does not add it.';
+  if (path.includes('//') && isPath(path.replace('//', '/')))
+    return ' Write the base URL of this client without the slash at its end.';
   return '';
 }
 

@@ -219,7 +219,7 @@ describe('headers and paths', () => {
   });
 
   const unknown: readonly (readonly [string, string])[] = [
-    ['GET', '//'],
+    ['GET', '///'],
     ['GET', '/v1'],
     ['POST', '/v1/completions'],
     ['POST', '/v1beta/models/x:streamGenerateContent?alt=sse'],
@@ -266,6 +266,7 @@ describe('headers and paths', () => {
   const without = / Write the base URL of this client without `\/v1`: the client adds it\.$/;
   const withAtEnd =
     / Write the base URL of this client with `\/v1` at its end: the client does not add it\.$/;
+  const withoutSlash = / Write the base URL of this client without the slash at its end\.$/;
   it.each([
     ['POST', '/v1/v1/chat/completions', without],
     ['POST', '/v1/v1/messages', without],
@@ -275,6 +276,10 @@ describe('headers and paths', () => {
     ['POST', '/responses', withAtEnd],
     ['POST', '/embeddings', withAtEnd],
     ['GET', '/models', withAtEnd],
+    ['POST', '/v1//chat/completions', withoutSlash],
+    ['POST', '//v1/messages', withoutSlash],
+    ['GET', '/v1//models', withoutSlash],
+    ['GET', '//', withoutSlash],
   ])('%s %s is 404 and says how to write the base URL', async (method, path, advice) => {
     const answer = await rawExchange(gateway().url, { method, path, headers: [bearer()] });
     expect(answer.status).toBe(404);
