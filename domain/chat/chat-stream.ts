@@ -15,7 +15,12 @@ import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import { type StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { upstreamFailure, failureInStream, type Sanitise } from '../upstream/upstream-words.ts';
+import {
+  upstreamFailure,
+  failureInStream,
+  malformedEvent,
+  type Sanitise,
+} from '../upstream/upstream-words.ts';
 import {
   hasThinkingContent,
   movableReasoning,
@@ -80,7 +85,8 @@ function chunkEvent(
   options: ChatStreamOptions,
 ): ChunkEvent {
   const chunk = parseJson(data);
-  if (!isObject(chunk)) return fail('The upstream sent a malformed event.');
+  if (!isObject(chunk))
+    return { kind: 'failed', error: failureInStream(malformedEvent(chunk, options.sanitise)) };
   const failure = reportedFailure(chunk) ?? (name === 'error' ? chunk : undefined);
   if (failure !== undefined) {
     const reported = upstreamFailure(failure, 'The upstream reported an error.', options.sanitise);

@@ -1,10 +1,11 @@
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isDeeperThan, isObject, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import type { TextFrame } from '../shared/text-frame.ts';
 import type { StreamEvent } from '../shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../upstream/upstream-fault.ts';
-import { failureInStream, type Sanitise } from '../upstream/upstream-words.ts';
+import { failureInStream, malformedEvent, type Sanitise } from '../upstream/upstream-words.ts';
 import { sanitisedFailure, failedResponse } from './response-failure.ts';
 import { judge } from './responses-event.ts';
 
@@ -32,7 +33,8 @@ export const responsesStream = (sanitise: Sanitise): StreamMachine<Phase, TextFr
   start: () => 'open',
   step: (phase, frame) => {
     if (phase === 'over') return [phase, []];
-    if (frame.kind === 'oversize') return fault(phase, 'The upstream sent an event that is too large.');
+    if (frame.kind === 'oversize')
+      return fault(phase, streamFailure('The upstream sent an event that is too large.'));
     if (frame.data === '') return [phase, []];
     if (frame.data.trim() === '[DONE]') return over(endOf(phase, { kind: 'eof' }));
     return stepPayload(phase, frame, sanitise);
@@ -43,11 +45,11 @@ export const responsesStream = (sanitise: Sanitise): StreamMachine<Phase, TextFr
 const over = (end: ResponsesEvent): Step => ['over', [end]];
 
 /** Ends the stream with a fault that the gateway found, or with the upstream's own failure if it reported one. */
-const fault = (phase: Running, message: string, chunk?: JsonObject): Step =>
+const fault = (phase: Running, error: GatewayError, chunk?: JsonObject): Step =>
   over(
     typeof phase === 'object'
       ? phase.failing
-      : { kind: 'failed', error: streamFailure(message), ...(chunk === undefined ? {} : { chunk }) },
+      : { kind: 'failed', error, ...(chunk === undefined ? {} : { chunk }) },
   );
 
 /** After a terminal event, a reset or a truncated last frame is a success. Before it, every end is premature. */
@@ -63,7 +65,7 @@ const asCame = ({ wire, data }: Frame) => ({ wire, text: data });
 
 function stepPayload(phase: Running, frame: Frame, sanitise: Sanitise): Step {
   const chunk = parseJson(frame.data);
-  if (!isObject(chunk)) return fault(phase, 'The upstream sent a malformed event.');
+  if (!isObject(chunk)) return fault(phase, failureInStream(malformedEvent(chunk, sanitise)));
   const judgement = judge(frame.event, chunk);
   if (judgement === 'failure') return failing(phase, chunk, frame, sanitise);
   // A failure is final. Only further reports of it are passed on.
@@ -77,9 +79,13 @@ function stepPayload(phase: Running, frame: Frame, sanitise: Sanitise): Step {
     case 'error':
       return over({ kind: 'failed', error: failureInStream(failedResponse(chunk, sanitise)), chunk });
     case 'conflict':
-      return fault(phase, 'The upstream sent an event that contradicts itself.', chunk);
+      return fault(phase, streamFailure('The upstream sent an event that contradicts itself.'), chunk);
     case 'chat':
-      return fault(phase, 'The upstream answered a responses request with a chat stream.', chunk);
+      return fault(
+        phase,
+        streamFailure('The upstream answered a responses request with a chat stream.'),
+        chunk,
+      );
   }
 }
 
@@ -90,7 +96,7 @@ function stepPayload(phase: Running, frame: Frame, sanitise: Sanitise): Step {
  */
 function failing(phase: Running, chunk: JsonObject, frame: Frame, sanitise: Sanitise): Step {
   if (isDeeperThan(chunk, maxJsonDepth))
-    return fault(phase, 'The upstream sent an event that is nested too deeply.');
+    return fault(phase, streamFailure('The upstream sent an event that is nested too deeply.'));
   const rewritten = sanitisedFailure(chunk, frame.data, sanitise);
   const error = failureInStream(failedResponse(chunk, sanitise));
   return [

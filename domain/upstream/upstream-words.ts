@@ -31,6 +31,10 @@ export function upstreamFailure(
   return { message: words === undefined ? otherwise : sanitise(words), ...labelled(labels) };
 }
 
+/** An event that is not an object. Google's APIs put their errors into a list, and some upstreams send it as an event. */
+export const malformedEvent = (event: Json | undefined, sanitise: Sanitise): ReportedFailure =>
+  upstreamFailure(event, 'The upstream sent a malformed event.', sanitise);
+
 /** A failure that the upstream reported in a stream that had already begun. */
 export const failureInStream = ({ message, labels }: ReportedFailure, status?: number): GatewayError =>
   streamFailure(message, status, labels);

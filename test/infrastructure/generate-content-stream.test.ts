@@ -337,6 +337,7 @@ describe('failures are structured, and nothing comes after them', () => {
     ['an error without a message', { error: {} }, 'The upstream reported an error.'],
     ['cut JSON', '{"candidates":[', 'The upstream sent a malformed event.'],
     ['an HTML page', '<html>', 'The upstream sent a malformed event.'],
+    ['an error in a list', '[{"error":{"message":"A secret."}}]', 'A ***.'],
     ['an array', '[]', 'The upstream sent a malformed event.'],
     ['a number', '1.0', 'The upstream sent a malformed event.'],
     ['[DONE]', '[DONE]', 'The upstream sent a malformed event.'],

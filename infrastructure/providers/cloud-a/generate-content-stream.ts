@@ -14,7 +14,12 @@ import type { TextFrame } from '../../../domain/shared/text-frame.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import type { Ending, StreamMachine } from '../../../domain/shared/stream-machine.ts';
 import { prematureEnd, streamFailure } from '../../../domain/upstream/upstream-fault.ts';
-import { upstreamFailure, failureInStream, type Sanitise } from '../../../domain/upstream/upstream-words.ts';
+import {
+  upstreamFailure,
+  failureInStream,
+  malformedEvent,
+  type Sanitise,
+} from '../../../domain/upstream/upstream-words.ts';
 import { StreamedChoice } from './generate-content-choice.ts';
 import {
   type Block,
@@ -66,7 +71,7 @@ class StreamedAnswer {
     if (frame.data.trim() === '') return [];
     if (frame.data.trim() === '[DONE]' && this.mayEnd()) return this.end({ kind: 'eof' });
     const event = parseJson(frame.data);
-    if (!isObject(event)) return this.fail('The upstream sent a malformed event.');
+    if (!isObject(event)) return this.failed(failureInStream(malformedEvent(event, this.sanitise)));
     if (!isAbsent(event['error']) || frame.event === 'error') {
       const failure = upstreamFailure(event, 'The upstream reported an error.', this.sanitise);
       return this.failed(failureInStream(failure));

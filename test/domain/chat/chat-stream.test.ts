@@ -253,6 +253,13 @@ describe('malformed streams and top-level errors are one failure, with no [DONE]
     expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toEqual([told(message, data)]);
   });
 
+  it('an error in a list keeps it too, as Google’s chat API writes its errors', () => {
+    const data = '[{"error":{"code":503,"message":"overloaded hunter2","status":"UNAVAILABLE"}}]';
+    expect(eventsOf([text, data, finish, '[DONE]']).slice(1)).toMatchObject([
+      failure('overloaded [REDACTED]'),
+    ]);
+  });
+
   it.each([
     [
       'in a choice',

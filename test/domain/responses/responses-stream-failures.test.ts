@@ -80,6 +80,11 @@ describe('a malformed stream or a top-level error is one failure, with no [DONE]
     },
   );
 
+  it('an error in a list keeps the upstream’s message', () => {
+    const events = eventsOf([created, 'data: [{"error":{"message":"hunter2"}}]\n\n', completed]);
+    expect(events.slice(1)).toEqual([failure('[REDACTED]')]);
+  });
+
   it('an event over the size limit is a failure', () => {
     const big = Buffer.concat([
       Buffer.from(`${created}data: {"type":"response.completed","response":{"x":"`),
