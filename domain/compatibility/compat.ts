@@ -23,6 +23,7 @@ export interface Compat {
   readonly callIds: (typeof callIdsRules)[number];
   readonly reasoningEffort: (typeof reasoningEffortRules)[number];
   readonly supportsStreamUsage: boolean;
+  readonly streamOptions: (typeof streamOptionsRules)[number];
   readonly emptyTools: EmptyToolsRule;
   /** Keeps cache marks in chat bodies translated from messages requests. Chat requests always keep theirs. */
   readonly cacheControl: boolean;
@@ -35,6 +36,7 @@ const systemMessagesRules = ['preserve', 'leading'] as const;
 const userAfterResultsRules = ['preserve', 'bridge'] as const;
 const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning', 'omit'] as const;
 const callIdsRules = ['preserve', 'nine_characters'] as const;
+const streamOptionsRules = ['preserve', 'omit'] as const;
 const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
@@ -48,6 +50,7 @@ export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   callIds: wordOf(callIdsRules, compat['call_ids']),
   reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
+  streamOptions: wordOf(streamOptionsRules, compat['stream_options']),
   emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
   cacheControl: compat['cache_control'] === true,
 });
@@ -151,9 +154,11 @@ const effortsDisagree = invalidRequest(
 
 /**
  * `supports_stream_usage: true`: streaming chat-completions requests carry `stream_options.include_usage = true`,
- * whatever the caller set it to. The caller's other `stream_options` stay.
+ * whatever the caller set it to. The caller's other `stream_options` stay. `stream_options: omit` removes all of them.
  */
-const askForStreamUsage: Transform = ({ supportsStreamUsage }, { value, exact }) => {
+const askForStreamUsage: Transform = ({ supportsStreamUsage, streamOptions }, { value, exact }) => {
+  if (streamOptions === 'omit')
+    return value['stream_options'] === undefined ? noChanges : changesOf(['stream_options', undefined]);
   if (!supportsStreamUsage || value['stream'] !== true) return noChanges;
   return membersOf(value['stream_options'])['include_usage'] === true
     ? noChanges

@@ -47,6 +47,11 @@ const compatCodec = object({
     false,
     'true requests usage in every chat stream; a stream without usage cannot be priced.',
   ),
+  stream_options: withDefault(
+    choice(['preserve', 'omit']),
+    'preserve',
+    'omit removes stream_options, for Mistral, which refuses them and reports usage in every stream.',
+  ),
   empty_tools: withDefault(
     choice(['preserve', 'omit', 'preserve_with_tool_history']),
     'preserve',

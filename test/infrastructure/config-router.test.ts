@@ -191,6 +191,7 @@ describe('compat', () => {
         developer_role: 'developer',
         reasoning_effort: 'passthrough',
         supports_stream_usage: false,
+        stream_options: 'preserve',
         system_messages: 'preserve',
         user_after_results: 'preserve',
         assistant_reasoning: 'preserve',
@@ -238,7 +239,8 @@ describe('docs/compatibility.md', () => {
   it('shows configuration files that load', async () => {
     const text = await readFile(new URL('../../docs/compatibility.md', import.meta.url), 'utf8');
     const files = [...text.matchAll(/```yaml\n(.*?)```/gs)].map(([, yaml]) => yaml!);
-    expect(files).toHaveLength(2);
-    for (const file of files) expect(parseConfig(file, { ROUTER_API_KEY: 'r' })._tag).toBe('Right');
+    expect(files).toHaveLength(3);
+    const keys = { ROUTER_API_KEY: 'r', MISTRAL_API_KEY: 'm' };
+    for (const file of files) expect(parseConfig(file, keys)._tag).toBe('Right');
   });
 });

@@ -54,6 +54,7 @@ describe('the defaults apply without a block, and to each field that a block omi
     callIds: 'preserve',
     reasoningEffort: 'passthrough',
     supportsStreamUsage: false,
+    streamOptions: 'preserve',
     emptyTools: 'preserve',
     cacheControl: false,
   };
@@ -75,6 +76,7 @@ describe('the defaults apply without a block, and to each field that a block omi
           call_ids: 'preserve',
           reasoning_effort: 'passthrough',
           supports_stream_usage: false,
+          stream_options: 'preserve',
           empty_tools: 'preserve',
         },
       },
@@ -94,6 +96,7 @@ describe('the defaults apply without a block, and to each field that a block omi
       call_ids: 'nine_characters',
       reasoning_effort: 'omit',
       supports_stream_usage: true,
+      stream_options: 'omit',
       empty_tools: 'omit',
       cache_control: true,
     };
@@ -107,6 +110,7 @@ describe('the defaults apply without a block, and to each field that a block omi
       callIds: 'nine_characters',
       reasoningEffort: 'omit',
       supportsStreamUsage: true,
+      streamOptions: 'omit',
       emptyTools: 'omit',
       cacheControl: true,
     });
@@ -302,6 +306,22 @@ describe('supports_stream_usage: when true, streaming requests carry stream_opti
   ]);
 });
 
+describe('stream_options: `omit` removes them', () => {
+  const omit = { stream_options: 'omit' };
+  rewrites([
+    ['a request for usage', omit, '"stream":true,"stream_options":{"include_usage":true}', '"stream":true,…'],
+    ['other options', omit, '"stream_options":{"include_obfuscation":false}', '…'],
+    ['a null', omit, '"stream_options":null', '…'],
+    ['none', omit, '"stream":true', '"stream":true,…'],
+    [
+      'also where usage would be requested',
+      { ...omit, supports_stream_usage: true },
+      '"stream":true',
+      '"stream":true,…',
+    ],
+  ]);
+});
+
 describe('empty_tools in a chat-completions request', () => {
   const omit = { empty_tools: 'omit' };
   const withHistory = { empty_tools: 'preserve_with_tool_history' };
@@ -342,6 +362,7 @@ const settings = {
   call_ids: fc.constantFrom('preserve', 'nine_characters'),
   reasoning_effort: fc.constantFrom('passthrough', 'omit', 'reasoning_object'),
   supports_stream_usage: fc.boolean(),
+  stream_options: fc.constantFrom('preserve', 'omit'),
   empty_tools: fc.constantFrom('preserve', 'omit', 'preserve_with_tool_history'),
 };
 const someCompat: fc.Arbitrary<JsonObject> = fc.record(settings, { requiredKeys: [] });
@@ -410,6 +431,7 @@ const reach: Readonly<
   call_ids: { unless: 'preserve', members: ['messages'] },
   reasoning_effort: { unless: 'passthrough', members: ['reasoning', 'reasoning_effort'] },
   supports_stream_usage: { unless: false, members: ['stream_options'] },
+  stream_options: { unless: 'preserve', members: ['stream_options'] },
   empty_tools: { unless: 'preserve', members: ['tools', 'tool_choice'] },
 };
 
