@@ -19,10 +19,12 @@ export interface StorageBounds {
   readonly connectMs: number;
   /** Until an answer begins, and then the longest silence within it. */
   readonly answerMs: number;
+  /** All of it, with its attempts and, for a list, its pages (rule 56.382). */
+  readonly callMs: number;
 }
 
 /** Enough for a part of some ten megabytes on a slow line; a storage that is silent for longer is unavailable. */
-const usualBounds: StorageBounds = { connectMs: 10_000, answerMs: 120_000 };
+const usualBounds: StorageBounds = { connectMs: 10_000, answerMs: 120_000, callMs: 900_000 };
 /** A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses. */
 const maxAttempts = 5;
 /** A page has a thousand keys, and a day can have a hundred thousand parts. */
@@ -32,7 +34,7 @@ const maxPages = 250;
 export function s3Storage(
   { endpoint, region, pathStyle, auth }: ExportConfig,
   bucket: string,
-  { connectMs, answerMs }: StorageBounds = usualBounds,
+  { connectMs, answerMs, callMs }: StorageBounds = usualBounds,
 ): ObjectStorage & { readonly close: () => void } {
   const client = new S3Client({
     region,
@@ -51,17 +53,18 @@ export function s3Storage(
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
   });
+  const answer = answersWithin(callMs);
   return {
     read: async (key) => {
-      const found = await answer(`read ${key}`, async () => {
-        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }));
+      const found = await answer(`read ${key}`, async (terms) => {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key: key }), terms);
         return Body?.transformToString();
       });
       return E.isLeft(found) && found.left.isMissing ? E.right(undefined) : E.mapLeft(wordsOf)(found);
     },
     write: async (key, bytes, contentType) =>
       done(
-        await answer(`write ${key}`, () =>
+        await answer(`write ${key}`, (terms) =>
           client.send(
             new PutObjectCommand({
               Bucket: bucket,
@@ -70,23 +73,29 @@ export function s3Storage(
               ContentType: contentType,
               ContentMD5: createHash('md5').update(bytes).digest('base64'),
             }),
+            terms,
           ),
         ),
       ),
     remove: async (key) =>
       done(
-        await answer(`delete ${key}`, () =>
-          client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key })),
+        await answer(`delete ${key}`, (terms) =>
+          client.send(new DeleteObjectCommand({ Bucket: bucket, Key: key }), terms),
         ),
       ),
     list: async (prefix) =>
-      E.mapLeft(wordsOf)(await answer(`list ${prefix}`, () => keysOf(client, bucket, prefix))),
+      E.mapLeft(wordsOf)(
+        await answer(`list ${prefix}`, (terms) => keysOf(client, { bucket, prefix, terms })),
+      ),
     close: () => client.destroy(),
   };
 }
 
 /** Some storages give an empty token behind the last page, or the same one for ever: both end the list. */
-async function keysOf(client: S3Client, bucket: string, prefix: string): Promise<readonly string[]> {
+async function keysOf(
+  client: S3Client,
+  { bucket, prefix, terms }: { readonly bucket: string; readonly prefix: string; readonly terms: CallTerms },
+): Promise<readonly string[]> {
   const keys: string[] = [];
   let token: string | undefined;
   for (let page = 0; page < maxPages; page += 1) {
@@ -96,6 +105,7 @@ async function keysOf(client: S3Client, bucket: string, prefix: string): Promise
         Prefix: prefix,
         ...(token === undefined ? {} : { ContinuationToken: token }),
       }),
+      terms,
     );
     // A storage that ignores the prefix lists other days, whose parts must not be taken for this one's.
     for (const { Key } of found.Contents ?? []) if (Key?.startsWith(prefix) === true) keys.push(Key);
@@ -120,20 +130,37 @@ const wordsOf = ({ words }: Refusal): StorageFault => words;
 const done = (answered: Either<Refusal, unknown>): Either<StorageFault, undefined> =>
   E.bimap(wordsOf, () => undefined)(answered);
 
+/** How the library is told to end a call. */
+interface CallTerms {
+  readonly abortSignal: AbortSignal;
+}
+
 /** The error of the storage or the network, by its code: messages of the library may contain parts of a request. */
-async function answer<A>(what: string, send: () => Promise<A>): Promise<Either<Refusal, A>> {
-  try {
-    return E.right(await send());
-  } catch (error) {
-    const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-    return E.left({
-      words:
-        error instanceof Error && error.name === 'CredentialsProviderError'
-          ? 'there are no credentials for the storage: the default chain found none, and export.auth sets none'
-          : `the storage would not ${what}: ${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`,
-      isMissing: error instanceof NoSuchKey,
-    });
-  }
+const answersWithin =
+  (callMs: number) =>
+  async <A>(what: string, send: (terms: CallTerms) => Promise<A>): Promise<Either<Refusal, A>> => {
+    const abortSignal = AbortSignal.timeout(callMs);
+    try {
+      return E.right(await send({ abortSignal }));
+    } catch (error) {
+      const why = abortSignal.aborted ? 'TimeoutError' : whyNot(error);
+      return E.left({
+        words: hasNoCredentials(error) ? noCredentials : `the storage would not ${what}: ${why}`,
+        isMissing: error instanceof NoSuchKey,
+      });
+    }
+  };
+
+/** The storage was never asked. */
+const noCredentials =
+  'there are no credentials for the storage: the default chain found none, and export.auth sets none';
+
+const hasNoCredentials = (error: unknown): boolean =>
+  error instanceof Error && error.name === 'CredentialsProviderError';
+
+function whyNot(error: unknown): string {
+  const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
+  return `${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`;
 }
 
 function codeOf(error: unknown): string {

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { ObjectStorage } from '../../application/ports/export.ts';
 import { s3Storage } from '../../infrastructure/export/s3-storage.ts';
+import { timed } from '../support/undisturbed.ts';
 
 const running: { readonly server: Server; readonly storage: ReturnType<typeof s3Storage> }[] = [];
 afterEach(() => {
@@ -15,7 +16,7 @@ afterEach(() => {
   }
 });
 
-async function storageAt(answer: RequestListener): Promise<ObjectStorage> {
+async function storageAt(answer: RequestListener, callMs = 30_000): Promise<ObjectStorage> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const storage = s3Storage(
@@ -31,7 +32,7 @@ async function storageAt(answer: RequestListener): Promise<ObjectStorage> {
       },
     },
     'bucket',
-    { connectMs: 1000, answerMs: 200 },
+    { connectMs: 1000, answerMs: 200, callMs },
   );
   running.push({ server, storage });
   return storage;
@@ -48,6 +49,24 @@ describe('a storage that falls silent within its answer', () => {
       res.write('<?xml version="1.0"?>');
     });
     expect(await run(storage)).toEqual(E.left(expect.stringMatching(`^the storage would not ${call}: `)));
+  });
+});
+
+describe('a storage that keeps on sending a little', () => {
+  it.each<readonly [string, (storage: ObjectStorage) => Promise<E.Either<string, unknown>>]>([
+    ['read ledger/manifest.json', ({ read }) => read('ledger/manifest.json')],
+    ['list ledger/', ({ list }) => list('ledger/')],
+    ['delete ledger/1', ({ remove }) => remove('ledger/1')],
+  ])('does not hold up an export: %s', async (call, run) => {
+    const storage = await storageAt((req, res) => {
+      req.resume();
+      res.writeHead(200, { 'content-type': 'application/xml' });
+      const more = setInterval(() => res.write('<!-- -->'), 50);
+      res.on('close', () => clearInterval(more));
+    }, 500);
+    const { value, ms } = await timed(() => run(storage));
+    expect(value).toEqual(E.left(`the storage would not ${call}: TimeoutError`));
+    expect(ms).toBeLessThan(3000);
   });
 });
 
