@@ -5,6 +5,8 @@ import { LiveList } from '../../domain/shared/live-list.ts';
 /** A body that is being received. */
 export interface BodyInProgress {
   readonly received: (bytes: number) => void;
+  /** Whether the gateway itself reads nothing of the body for now: that time does not count (rule 33.402). */
+  readonly paused: (isPaused: boolean) => void;
   readonly over: () => void;
 }
 
@@ -30,6 +32,7 @@ interface Watched {
   until: number;
   /** Bytes that arrived since the last check. */
   unseen: number;
+  isPaused: boolean;
   readonly stop: (why: GatewayError) => void;
 }
 
@@ -45,14 +48,15 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
   const look = (): void => {
     const now = performance.now();
     // While this process was stalled nothing could be read. That time does not count as the callers' slowness.
-    const stoodStillMs = Math.max(0, now - lookedAt - lookMs);
+    const passedMs = now - lookedAt;
+    const stoodStillMs = Math.max(0, passedMs - lookMs);
     lookedAt = now;
     if (bodies.size === 0) {
       clearInterval(timer);
       timer = undefined;
     }
     for (const body of bodies.values()) {
-      const given = stoodStillMs + (body.unseen * 1000) / bytesPerSec;
+      const given = (body.isPaused ? passedMs : stoodStillMs) + (body.unseen * 1000) / bytesPerSec;
       body.until = Math.min(now + firstMs, body.until + given);
       body.unseen = 0;
       if (now < body.until) continue;
@@ -69,6 +73,7 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
     const body: Watched = {
       until: now + firstMs,
       unseen: 0,
+      isPaused: false,
       stop: (why) => {
         over();
         stop(why);
@@ -78,6 +83,9 @@ export function bodyPace({ firstMs, bytesPerSec, lookMs }: Pace = requestPace): 
     return {
       received: (bytes) => {
         body.unseen += bytes;
+      },
+      paused: (isPaused) => {
+        body.isPaused = isPaused;
       },
       over,
     };

@@ -162,8 +162,14 @@ class Reading {
       this.decompression = terms.decompress?.(coding, {
         take: (piece) => this.take(piece),
         over: (whole) => (whole ? this.done(E.right(this.pieces)) : this.stop(notDecoded(coding))),
-        full: () => void req.pause(),
-        room: () => void req.resume(),
+        full: () => {
+          req.pause();
+          this.arriving?.paused(true);
+        },
+        room: () => {
+          req.resume();
+          this.arriving?.paused(false);
+        },
       });
   }
 

@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { pbkdf2, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
@@ -25,7 +26,7 @@ function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}
     },
     arrivals: (stop) => {
       state.stop = () => stop(tooSlow);
-      return { received: () => undefined, over: () => void (state.over += 1) };
+      return { received: () => undefined, paused: () => undefined, over: () => void (state.over += 1) };
     },
     decompress,
     ...over,
@@ -109,6 +110,21 @@ describe('a request body', () => {
       arrivals: bodyPace(),
     });
     expect(await read).toMatchObject(E.left({ message: 'The request body broke off.' }));
+  });
+
+  it('is not too slow while the gateway does not read it because it decompresses what has arrived', async () => {
+    const arrivals = bodyPace({ firstMs: 50, bytesPerSec: 1e6, lookMs: 10 });
+    // Nothing is decompressed while all threads of the pool are busy.
+    const busy = Array.from({ length: 4 }, () => promisify(pbkdf2)('', '', 400_000, 64, 'sha512'));
+    const text = randomBytes(400_000).toString('hex');
+    const body = gzipSync(text);
+    const { req, read } = arriving(gzip, { arrivals });
+    req.write(body.subarray(0, body.length / 2));
+    await turn();
+    await turn();
+    req.end(body.subarray(body.length / 2));
+    expect(await read).toMatchObject(E.right({ text }));
+    await Promise.all(busy);
   });
 
   it('is complete if the connection closes after its last byte, before it is decompressed', async () => {

@@ -26,12 +26,12 @@ export function loginBodies({ places, withinMs }: LoginBodyBounds = bounds) {
     of:
       (network: string): Arrivals =>
       (stop) => {
-        const { received, over } = arriving(stop);
+        const body = arriving(stop);
         const leave = room.enter(network, () => stop(overloaded));
         return {
-          received,
+          ...body,
           over: () => {
-            over();
+            body.over();
             leave();
           },
         };

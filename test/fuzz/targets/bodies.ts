@@ -62,7 +62,7 @@ async function checkBody(input: Buffer, probe: Probe): Promise<string> {
         return true;
       },
     },
-    arrivals: () => ({ received: () => undefined, over: () => undefined }),
+    arrivals: () => ({ received: () => undefined, paused: () => undefined, over: () => undefined }),
     decompress,
   });
   for (const piece of cutAt(body, placesIn(body, probe.random))) if (piece.length > 0) req.push(piece);
