@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endMs } from './process-control.ts';
+import type { Log } from '../infrastructure/logging.ts';
+import { endMs, type ProcessControl } from './process-control.ts';
 
 /**
  * The schedule of a shutdown, counted from the moment when requests still in flight are cut off. Each step leaves room
@@ -62,6 +63,29 @@ export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownStep
   const unsettled = inFlight();
   await within(left(steps.releasedMs), release(left(steps.releasedMs)));
   return unsettled;
+}
+
+/**
+ * Ends the process `endMs` after its grace, or after a second signal, whatever it still waits for, startup included.
+ * The grace is the one that it reports with the returned control: there is none before it serves.
+ */
+export function endingInTime(control: ProcessControl, log: Log): ProcessControl {
+  let graceMs = 0;
+  const endSoon = async (): Promise<never> => {
+    await sleep(endMs, undefined, { ref: false });
+    log.error({}, 'the shutdown deadline has passed, and not everything could be closed');
+    await Promise.race([log.flush(), sleep(200)]);
+    process.exit(1);
+  };
+  void control.forced.then(endSoon);
+  void control.stopped.then(() => sleep(graceMs, undefined, { ref: false })).then(endSoon);
+  return {
+    ...control,
+    serving: (serving) => {
+      graceMs = serving.graceMs;
+      control.serving(serving);
+    },
+  };
 }
 
 /** Work that is not done by then continues by itself, and is no longer waited for. */
