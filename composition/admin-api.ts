@@ -16,11 +16,9 @@ import { isDatabaseTrouble } from '../infrastructure/postgres/database-fault.ts'
 import { keysStore } from '../infrastructure/postgres/keys-store.ts';
 import { mcpInvocationsStore } from '../infrastructure/postgres/mcp-invocations-store.ts';
 import { modelListStore } from '../infrastructure/postgres/model-list-store.ts';
-import type { ServicePool } from '../infrastructure/postgres/pool.ts';
 import { overviewStore } from '../infrastructure/postgres/overview-store.ts';
 import { rateLimitsStore } from '../infrastructure/postgres/rate-limits-store.ts';
-import { type Cluster, distributionOf } from '../infrastructure/postgres/citus/cluster.ts';
-import type { ReadReplica } from '../infrastructure/postgres/read-replica.ts';
+import { distributionOf } from '../infrastructure/postgres/citus/cluster.ts';
 import { reportStore } from '../infrastructure/postgres/report-store.ts';
 import { requestLogsStore } from '../infrastructure/postgres/request-logs-store.ts';
 import { searchStore } from '../infrastructure/postgres/search-store.ts';
@@ -36,7 +34,9 @@ import { adminRoutes } from '../interfaces/http/admin/routes.ts';
 import type { AdminApiPorts } from '../interfaces/http/app.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { configuredSetup, journalAttention } from './overview.ts';
-import { cleaned, mailReady } from './settling.ts';
+import { mailReady } from './budget-alerting.ts';
+import type { DatabasePools } from './database-pools.ts';
+import { cleaned } from './fault-reports.ts';
 import { rolesByProvider, signInUseCases } from './sign-in.ts';
 
 const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: ServedConfig) =>
@@ -47,7 +47,7 @@ const shownMcpServers = ({ config: { mcpServers }, persistable: { mcpUrls } }: S
  * there is one.
  */
 export const adminRoutesOf = (
-  { pool, cluster, replica, config }: Pick<AdminFoundations, 'pool' | 'cluster' | 'replica' | 'config'>,
+  { pool, cluster, replica, config }: Omit<AdminFoundations, 'log'>,
   clock: Clock,
   testModel: ModelRoutePorts['testModel'],
   inspectMcpServer: McpServerRoutePorts['inspectMcpServer'],
@@ -88,13 +88,8 @@ export const adminRoutesOf = (
   });
 };
 
-export interface AdminFoundations {
+export interface AdminFoundations extends DatabasePools {
   readonly config: LiveConfig;
-  readonly pool: ServicePool;
-  /** The nodes that hold the rows of owners, on a Citus cluster; `pool` leads to its coordinator. */
-  readonly cluster: Cluster | undefined;
-  /** A read replica of that database. */
-  readonly replica: ReadReplica | undefined;
   readonly log: Log;
 }
 

@@ -27,3 +27,6 @@ export function budgetAlerting(pool: DatabasePool, config: LiveConfig, log: Log)
   });
   return { dispatch, counts: telemetry.counts };
 }
+
+/** Whether mails can be sent with the configuration in force. */
+export const mailReady = (config: LiveConfig) => (): boolean => config.loaded().config.mail !== undefined;

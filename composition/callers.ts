@@ -3,7 +3,7 @@ import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { keyRefusedLog, type Log } from '../infrastructure/logging.ts';
 import { authenticate } from '../interfaces/http/authenticate.ts';
 import { addressOf } from '../interfaces/http/request-context.ts';
-import { cleaned } from './settling.ts';
+import { cleaned } from './fault-reports.ts';
 
 /** Callers by their keys; the log says which invalid keys are in use, and from where. */
 export function callerAuthentication(accounts: Accounts, config: LiveConfig, log: Log) {

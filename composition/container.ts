@@ -11,6 +11,8 @@ import type { ServePorts } from '../application/serve-ports.ts';
 import { adminApi, type AdminFoundations, adminRoutesOf } from './admin-api.ts';
 import { type BudgetAlerting, budgetAlerting } from './budget-alerting.ts';
 import { callerAuthentication } from './callers.ts';
+import { placesOf, processOf } from './database-pools.ts';
+import { cleaned, writeBehind } from './fault-reports.ts';
 import { systemClock } from '../infrastructure/clock.ts';
 import { causeOf, failuresOf, defectFields, statementErrorLog } from '../infrastructure/logging.ts';
 import type { Journal } from '../infrastructure/journal/journal.ts';
@@ -39,15 +41,7 @@ import { type Gates, gatesOf } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import { type McpParts, mcpParts } from './mcp.ts';
 import { testSlot } from './model-tests.ts';
-import {
-  claimSeconds,
-  cleaned,
-  journalOf,
-  placesOf,
-  processOf,
-  settlingOptions,
-  writeBehind,
-} from './settling.ts';
+import { claimSeconds, journalOf, settlingOptions } from './settling.ts';
 
 /** Settles the records that wait in the journal; calls `shouldContinue` to know whether to go on. */
 export type Recovery = (shouldContinue: () => boolean) => Promise<void>;

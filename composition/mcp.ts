@@ -20,7 +20,7 @@ import { textDigest } from '../infrastructure/text-digest.ts';
 import type { Gates } from '../interfaces/http/gates.ts';
 import { streamKeepAlive } from '../interfaces/http/keep-alive.ts';
 import type { McpServices } from '../interfaces/http/mcp/mcp-endpoint.ts';
-import { writeBehind } from './settling.ts';
+import { writeBehind } from './fault-reports.ts';
 
 interface McpFoundations {
   readonly config: LiveConfig;

@@ -2,7 +2,7 @@ import type { Attention, ConfiguredSetup } from '../application/ports/overview.t
 import type { LiveConfig } from '../infrastructure/config/live-config.ts';
 import { journalFolder } from '../infrastructure/journal/journal.ts';
 import { waitingRecords } from '../infrastructure/journal/waiting-records.ts';
-import { mailReady } from './settling.ts';
+import { mailReady } from './budget-alerting.ts';
 
 /** The most files that are listed. */
 const mostFiles = 10;
