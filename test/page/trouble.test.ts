@@ -125,6 +125,27 @@ describe('without a network', () => {
   });
 });
 
+describe('over a slow network', () => {
+  it('a page whose code is being loaded is waited for in the place of the one before', async () => {
+    const page = await scene.open('/keys');
+    const code = '**/admin/assets/budgets-*';
+    let arrive = (): void => undefined;
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    await page.route(code, async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    await pageLink(page, 'Budgets').click();
+    await page.getByText('Waiting for the page…').waitFor();
+    expect(await page.getByRole('heading', { name: 'Keys' }).count()).toBe(0);
+    arrive();
+    await page.getByRole('heading', { name: 'Budgets' }).waitFor();
+    await page.unroute(code);
+  });
+});
+
 describe('after an update of the gateway, in a tab that was open before', () => {
   it('a page whose code stays missing is reported beside the navigation, and others open', async () => {
     const page = await scene.open('/keys');

@@ -1,5 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Empty } from '../ui/states.tsx';
+import { Empty, Waiting } from '../ui/states.tsx';
 import type { Filters } from './address.ts';
 import { FailedPage } from './failed-page.tsx';
 import { loaded } from './load-page.ts';
@@ -29,12 +29,19 @@ const routes = pages.map(({ path, load }) =>
 // The router reads the address as it is created.
 restoreRequestedPage();
 
+/** Instead of a page whose code is being loaded: the one before it would seem to be the one in the address (rule 52.327). */
+const PendingPage = () => <Waiting for="the page" />;
+
 /** Values in the address stay text: `page=2` is readable, and a filter made of digits does not become a number. */
 export const router = createRouter({
   routeTree: root.addChildren(routes),
   basepath: '/admin',
   defaultPreload: 'intent',
   defaultErrorComponent: FailedPage,
+  defaultPendingComponent: PendingPage,
+  // `Waiting` adds a moment of its own, so that nothing flickers.
+  defaultPendingMs: 0,
+  defaultPendingMinMs: 0,
   parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
   stringifySearch: (search) => {
     const text = new URLSearchParams(
