@@ -214,6 +214,16 @@ describe('a purge of days', () => {
     expect(batches).toEqual([...[0, 0, 0, 0, 0, 2, 0].map((rows) => [rows, true]), [1, false]]);
   });
 
+  it('drops a day that ends at the cutoff as a whole', async () => {
+    const midnight = new Date('2031-05-15T00:00:00Z');
+    await fill(query, midnight, [aLog(-1)], idBefore(0));
+    const deleted: unknown[] = [];
+    for await (const batch of agedRequestLogs(pool).deleteBefore(midnight))
+      if (batch.rows > 0) deleted.push(batch);
+    expect(deleted).toMatchObject([{ rows: 1, whole: true }]);
+    expect((await partitionsOf('request_logs'))[0]).toBe('2031_05_15');
+  });
+
   it('drops nothing while a table is in use, and delays settlements only briefly', async () => {
     const user = await aUser(query);
     await fill(query, cutoff, [aLog(-60 * hourMs), aLog(-59 * hourMs)], idBefore(0));

@@ -89,6 +89,20 @@ describe('a renewed credential', () => {
     expect(await late).toEqual(fault('no'));
   });
 
+  it('is not used from the moment it expires, also between two tries to renew it', async () => {
+    const { renewed, clock, settle, asked } = scene();
+    void renewed.current();
+    await settle(E.right(hour));
+    const old = renewed.current();
+    clock.now += hour - 500;
+    void renewed.current();
+    await settle(E.left('no'));
+    clock.now += 499;
+    expect(renewed.current()).toBe(old);
+    clock.now += 1;
+    expect([await renewed.current(), asked.length]).toEqual([fault('no'), 2]);
+  });
+
   it('that was refused is renewed by the next request, once in 30 seconds, and still used if that fails', async () => {
     const { renewed, asked, clock, settle } = scene();
     void renewed.current();

@@ -59,6 +59,14 @@ describe('label sets', () => {
     );
   });
 
+  it('are not the same for other values with the same letters', () => {
+    const sets = new LabelSets(names, [], { foldFrom: 5, max: 10 });
+    expect([sets.of(['ab', 'c']).labels, sets.of(['a', 'bc']).labels]).toEqual([
+      { model: 'ab', tag: 'c' },
+      { model: 'a', tag: 'bc' },
+    ]);
+  });
+
   it('replace tags with `other` first, and use the overflow set only when the limit is reached', () => {
     const sets = new LabelSets(names, ['tag'], { foldFrom: 2, max: 3 });
     const labels = [
