@@ -73,14 +73,18 @@ describe('a ${file:…} placeholder', () => {
     expect([place, message?.includes('two')]).toEqual([tokenPath, false]);
   });
 
-  it.each(['${file:}', '${file:secret}', '${file:./secret}', '${file:/a\u0001b}', '${file:/run/secret'])(
-    'is malformed unless it has a valid absolute path: %j',
-    async (token) => {
-      expect(await problems(token)).toEqual([
-        [tokenPath, expect.stringMatching(/malformed placeholder: write \$\{NAME\}, \$\{file:/)],
-      ]);
-    },
-  );
+  it.each([
+    '${file:}',
+    '${file:secret}',
+    '${a file:/secret}',
+    '${file:./secret}',
+    '${file:/a\u0001b}',
+    '${file:/run/secret',
+  ])('is malformed unless it has a valid absolute path: %j', async (token) => {
+    expect(await problems(token)).toEqual([
+      [tokenPath, expect.stringMatching(/malformed placeholder: write \$\{NAME\}, \$\{file:/)],
+    ]);
+  });
 
   it('is a credential that is not persisted, as a value from the environment', async () => {
     await writeFile(at('token'), 'token-of-a-file-0123\n');
