@@ -297,10 +297,10 @@ describe('a purge of days', () => {
   });
 
   it('deletes single rows of a day that cannot be dropped', async () => {
-    // The request arrived on an earlier day, and was settled after the cutoff.
+    // The request arrived on an earlier day, and was settled at the cutoff.
     const [, late] = [
       ...(await fill(query, cutoff, [aLog(-60 * hourMs)], idBefore(0))),
-      ...(await fill(query, cutoff, [aLog(1)], idBefore(60 * hourMs))),
+      ...(await fill(query, cutoff, [aLog(0)], idBefore(60 * hourMs))),
     ];
     expect(await purge()).toBe(1);
     for (const table of logTables) expect(await idsIn(query, table)).toEqual([late]);
