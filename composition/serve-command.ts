@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js';
-import { type Database, openDatabase } from './database.ts';
-import { type LiveConfig, liveConfig } from '../infrastructure/config/live-config.ts';
+import { openDatabase } from './database.ts';
+import { liveConfig } from '../infrastructure/config/live-config.ts';
 import { loadLastingConfig } from '../infrastructure/config/load.ts';
 import type { processVariables } from '../infrastructure/config/process-variables.ts';
 import { servedOf } from '../infrastructure/config/served-config.ts';
 import { maxWorkers, type ServerConfig } from '../infrastructure/config/server-config.ts';
 import { privateFolder } from '../infrastructure/embedded-postgres/private-folder.ts';
-import { type Log, openLog } from '../infrastructure/logging.ts';
+import { openLog } from '../infrastructure/logging.ts';
 import { bundledCatalogue } from '../infrastructure/pricing/bundled.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
 import { flags, type Terminal, wholeNumber } from '../interfaces/cli/command.ts';
@@ -16,7 +16,7 @@ import { type Hangups, hangups } from './hangups.ts';
 import { prepareGateway } from './prepare-gateway.ts';
 import type { ProcessControl } from './process-control.ts';
 import { refuseEmpty, type StartJudge } from './reload.ts';
-import { type Service, startService } from './serve.ts';
+import { type ServeOptions, type Service, startService } from './serve.ts';
 import { endingInTime } from './shutdown.ts';
 
 /** What the quick start adds to a plain `serve`. */
@@ -86,13 +86,8 @@ async function tryAddresses({ bind, adminBind }: ServerConfig): Promise<void> {
   for (const address of adminBind === undefined ? [bind] : [bind, adminBind]) await tryListening(address);
 }
 
-interface Serving {
+interface Serving extends ServeOptions {
   readonly control: ProcessControl;
-  readonly config: LiveConfig;
-  readonly database: Database;
-  readonly log: Log;
-  readonly seeds: boolean;
-  readonly allowShrink: boolean;
   readonly workers: number;
   readonly reloads: Hangups;
   readonly hooks: ServeHooks | undefined;
