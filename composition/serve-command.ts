@@ -80,7 +80,7 @@ export async function serveCommand(
 
 /**
  * A start that cannot listen changes nothing in the database: another gateway may serve from it, often the one that
- * listens there (rule 31.433).
+ * listens there (rule 31.41).
  */
 async function tryAddresses({ bind, adminBind }: ServerConfig): Promise<void> {
   for (const address of adminBind === undefined ? [bind] : [bind, adminBind]) await tryListening(address);

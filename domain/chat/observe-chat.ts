@@ -51,7 +51,7 @@ function countOf(message: JsonObject): number {
  */
 export const maxCallChars = 4 * 1024 * 1024;
 
-/** Observes a chat stream without changing its chunks. Its calls are told apart as in a translation (rule 6.311). */
+/** Observes a chat stream without changing its chunks. Its calls are told apart as in a translation (rule 6.29). */
 export class ChatObserver implements StreamObserver {
   private usage: Json | undefined;
   /** The calls of each choice that has any. */

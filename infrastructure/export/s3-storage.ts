@@ -19,7 +19,7 @@ export interface StorageBounds {
   readonly connectMs: number;
   /** Until an answer begins, and then the longest silence within it. */
   readonly answerMs: number;
-  /** All of it, with its attempts and, for a list, its pages (rule 56.382). */
+  /** All of it, with its attempts and, for a list, its pages (rule 56.22). */
   readonly callMs: number;
 }
 
@@ -116,7 +116,7 @@ async function keysOf(
   throw new EndlessList();
 }
 
-/** Thrown when there is still another page behind the most that are read (rule 56.381). */
+/** Thrown when there is still another page behind the most that are read (rule 56.21). */
 class EndlessList extends Error {
   override readonly name = 'EndlessList';
 }

@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connectOptions } from '../providers/connect-options.ts';
 
-/** In one attempt a server sends some ten kilobytes: a greeting, certificates, a reply to each command (rule 41.381). */
+/** In one attempt a server sends some ten kilobytes: a greeting, certificates, a reply to each command (rule 41.17). */
 const maxReceivedBytes = 32 * 1024;
 
 /** Connects to a mail server within that time, which includes the name look-up. */

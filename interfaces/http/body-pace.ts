@@ -5,7 +5,7 @@ import { LiveList } from '../../domain/shared/live-list.ts';
 /** A body that is being received. */
 export interface BodyInProgress {
   readonly received: (bytes: number) => void;
-  /** Whether the gateway itself reads nothing of the body for now: that time does not count (rule 33.402). */
+  /** Whether the gateway itself reads nothing of the body for now: that time does not count (rule 33.50). */
   readonly paused: (isPaused: boolean) => void;
   readonly over: () => void;
 }

@@ -20,7 +20,7 @@ const hasBody = (req: IncomingMessage): boolean =>
 
 /**
  * The body of a state-changing call: `application/json`, an object without repeated keys and with no more values than
- * are read in the event loop (rule 40.401). `undefined` when there is none.
+ * are read in the event loop (rule 40.27). `undefined` when there is none.
  */
 export async function readAdminBody(
   req: IncomingMessage,

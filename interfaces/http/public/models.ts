@@ -78,7 +78,7 @@ export const modelDetails = (ports: ModelsPorts) => (context: RequestContext, sp
 
 /**
  * Looking up a key uses the database, and an answer uses memory until its caller has read it: both take a place in
- * flight, and the answer also room (rule 33.401).
+ * flight, and the answer also room (rule 33.49).
  */
 async function answerInFlight(
   ports: ModelsPorts,

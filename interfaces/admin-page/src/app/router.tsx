@@ -29,7 +29,7 @@ const routes = pages.map(({ path, load }) =>
 // The router reads the address as it is created.
 restoreRequestedPage();
 
-/** Instead of a page whose code is being loaded: the one before it would seem to be the one in the address (rule 52.327). */
+/** Instead of a page whose code is being loaded: the one before it would seem to be the one in the address (rule 52.22). */
 const PendingPage = () => <Waiting for="the page" />;
 
 /** Values in the address stay text: `page=2` is readable, and a filter made of digits does not become a number. */

@@ -26,7 +26,7 @@ export function InstantField({
   readonly fault?: string | undefined;
   /** For an object that is being created, whose expiry must be in the future. One that exists may expire at once. */
   readonly ofNew: boolean;
-  /** How far ahead it may be; it must then be set (rule 44.321). `null`: there is no limit. */
+  /** How far ahead it may be; it must then be set (rule 44.22). `null`: there is no limit. */
   readonly maxSecs?: number | null;
 }) {
   const isPast = value !== '' && Date.parse(instantOf(value) ?? '') <= gatewayNow();

@@ -17,7 +17,7 @@ const nothing = {};
  * The text typed into a filter, its setter, and what to call when the field loses the focus. The text takes effect when
  * typing pauses. A value that the field itself set comes back through the address, perhaps while the person is still
  * typing, and is not written into the field again. Back undoes everything that was typed between the focus and its loss
- * at once (rule 52.323). `along` are further changes of the address; it must be the same object for the life of the
+ * at once (rule 52.18). `along` are further changes of the address; it must be the same object for the life of the
  * field.
  */
 export function useTypedFilter(
