@@ -12,6 +12,7 @@ import { type LedgerPlaces, oneDatabase } from '../infrastructure/postgres/ledge
 import { openPool, type ServicePool } from '../infrastructure/postgres/pool.ts';
 import { openReadReplica, type ReadReplica } from '../infrastructure/postgres/read-replica.ts';
 import type { Database } from './database.ts';
+
 /** The connections of a process to its database. */
 export interface DatabasePools {
   readonly pool: ServicePool;

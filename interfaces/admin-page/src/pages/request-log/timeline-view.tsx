@@ -36,7 +36,11 @@ function Step({ step, totalMs }: { readonly step: TimelineStep; readonly totalMs
       <span className="timeline-track" aria-hidden="true">
         <span
           className={tone}
-          style={{ left: `${left}%`, width: `${Math.max(((untilMs - fromMs) / totalMs) * 100, 0.5)}%` }}
+          // A step at the very end is still within the track.
+          style={{
+            left: `min(${left}%, 100% - 3px)`,
+            width: `${Math.max(((untilMs - fromMs) / totalMs) * 100, 0.5)}%`,
+          }}
         />
       </span>
     </li>
