@@ -65,6 +65,26 @@ describe('the blocked answers of an owner’s window', () => {
     expect(await blockedOf(team)).toEqual({ count: 2, cost: 7n });
   });
 
+  it('are counted for the overview as for the report: those of the owner from the start of the window to before its end', async () => {
+    const [scope, other] = ['user:counted', 'user:other'];
+    const [from, until] = ['2029-03-01T00:00:00Z', '2029-03-02T00:00:00Z'];
+    for (const [owner, at] of [
+      [scope, '2029-02-28T23:59:59.999Z'],
+      [scope, from],
+      [scope, '2029-03-01T12:00:00Z'],
+      [scope, '2029-03-01T23:59:59.999Z'],
+      [scope, until],
+      [other, '2029-03-01T12:00:00Z'],
+    ])
+      await query('insert into blocked_answers values (gen_random_uuid(), $1, 5, $2)', [owner, at]);
+    const [counted] = await query(
+      `select (select answers from blocked_in($1, $2, $3)) as for_overview, answers as for_report, cost_picousd
+       from blocked_spend($1, $2, $3)`,
+      [scope, from, until],
+    );
+    expect(counted).toEqual({ for_overview: '3', for_report: '3', cost_picousd: '15' });
+  });
+
   it('are those of the current window, also after its budget was changed', async () => {
     const user = await aUser(query, { amount: 0n, cadence: 'daily' });
     for (const at of ['2028-05-30T23:59:59.999Z', '2028-05-31T00:00:00Z', '2028-05-31T23:59:59.999Z']) {
