@@ -156,7 +156,7 @@ const effortsDisagree = invalidRequest(
  * `supports_stream_usage: true`: streaming chat-completions requests carry `stream_options.include_usage = true`,
  * whatever the caller set it to. The caller's other `stream_options` stay. `stream_options: omit` removes all of them.
  */
-const askForStreamUsage: Transform = ({ supportsStreamUsage, streamOptions }, { value, exact }) => {
+const rewriteStreamOptions: Transform = ({ supportsStreamUsage, streamOptions }, { value, exact }) => {
   if (streamOptions === 'omit')
     return value['stream_options'] === undefined ? noChanges : changesOf(['stream_options', undefined]);
   if (!supportsStreamUsage || value['stream'] !== true) return noChanges;
@@ -180,7 +180,7 @@ const transforms: readonly Transform[] = [
   renameMaxTokens,
   rewriteMessages,
   rewriteReasoningEffort,
-  askForStreamUsage,
+  rewriteStreamOptions,
   removeEmptyTools,
 ];
 

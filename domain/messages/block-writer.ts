@@ -80,6 +80,7 @@ export class BlockWriter {
     const { arguments: before } = call;
     this.held += call.learn(piece);
     const text = call.argue(piece);
+    // The arguments began anew, so what is buffered of the empty object before them is dropped.
     if (call.arguments !== before) this.release(call);
     if (call.arguments.goesOn) {
       this.fault = 'The upstream went on with a tool call that was complete.';
