@@ -142,15 +142,18 @@ describe('a bucket that locks its objects', () => {
 });
 
 describe('the pages of a list', () => {
-  /** Answers each call with the keys of that page, and the token after it. */
+  /**
+   * Answers each call with the keys of that page, and the token after it. A call counts once: the library retries one
+   * whose connection broke, as a machine under load breaks one now and then.
+   */
   async function pagesOf(
     page: (at: number) => { readonly keys: readonly string[]; readonly token?: string | undefined },
   ) {
-    const sent: (string | null)[] = [];
+    const sent = new Set<string | null>();
     const storage = await storageAt((req, res) => {
       req.resume();
-      const { keys, token } = page(sent.length);
-      sent.push(new URL(req.url ?? '', 'http://storage').searchParams.get('continuation-token'));
+      sent.add(new URL(req.url ?? '', 'http://storage').searchParams.get('continuation-token'));
+      const { keys, token } = page(sent.size - 1);
       const contents = keys.map((key) => `<Contents><Key>${key}</Key></Contents>`).join('');
       const more = token === undefined ? '' : `<NextContinuationToken>${token}</NextContinuationToken>`;
       res
@@ -167,14 +170,14 @@ describe('the pages of a list', () => {
   ])('end where %s', async (_, tokens, pages) => {
     const { storage, sent } = await pagesOf((at) => ({ keys: [`ledger/${at}`], token: tokens[at] }));
     const listed = await storage.list('ledger/');
-    expect(sent).toEqual([null, ...tokens].slice(0, pages));
+    expect([...sent]).toEqual([null, ...tokens].slice(0, pages));
     expect(listed).toEqual(E.right(Array.from({ length: pages }, (_each, at) => `ledger/${at}`)));
   });
 
   it('that have another one behind them for ever fail the export', async () => {
     const { storage, sent } = await pagesOf((at) => ({ keys: [], token: `page ${at}` }));
     expect(await storage.list('ledger/')).toEqual(E.left('the storage would not list ledger/: EndlessList'));
-    expect(sent).toHaveLength(250);
+    expect(sent.size).toBe(250);
   });
 
   it('are searched for keys with the prefix: a storage may ignore it, and other days are not removed', async () => {
