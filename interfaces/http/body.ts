@@ -88,6 +88,10 @@ function sharedBodyOf(pieces: Pieces): Either<GatewayError, ReadBody> {
   return isUtf8(text) ? E.right({ text }) : notUtf8;
 }
 
+/** Node undoes this transfer coding alone, and would hand on the body in any other (rule 33.51). */
+const isOnlyChunked = (req: IncomingMessage): boolean =>
+  /^\s*chunked\s*$/i.test(header(req, 'transfer-encoding') ?? 'chunked');
+
 /** The coding of a body, unless the request head already rules out reading it. */
 function codingOf(
   req: IncomingMessage,
@@ -97,6 +101,10 @@ function codingOf(
   if (type !== undefined && !jsonType.test(type))
     return E.left(
       invalidRequest('The request body must be JSON: `content-type: application/json`.', 'content-type'),
+    );
+  if (!isOnlyChunked(req))
+    return E.left(
+      invalidRequest('A request body has no transfer coding but `chunked`.', 'transfer-encoding'),
     );
   const coding = contentCodingOf(header(req, 'content-encoding'));
   if (coding !== 'identity' && decompress === undefined)

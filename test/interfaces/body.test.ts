@@ -99,6 +99,21 @@ describe('a request body', () => {
     },
   );
 
+  it.each(['gzip, chunked', 'chunked, gzip', 'gzip'])(
+    'is refused if it has a transfer coding that is not undone: %s',
+    async (coding) => {
+      const { req, read } = arriving({ 'transfer-encoding': coding });
+      req.end('{}');
+      expect(await read).toMatchObject(E.left({ code: 'invalid_request', param: 'transfer-encoding' }));
+    },
+  );
+
+  it.each(['chunked', ' Chunked '])('is read if it is only chunked: %j', async (coding) => {
+    const { req, read } = arriving({ 'transfer-encoding': coding });
+    req.end('{}');
+    expect(await read).toEqual(E.right({ text: '{}' }));
+  });
+
   it('of a caller who has already disconnected is reported as broken off', async () => {
     const req = Object.assign(new PassThrough(), { headers: {}, complete: false });
     req.destroy();
