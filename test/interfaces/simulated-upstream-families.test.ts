@@ -290,6 +290,14 @@ describe('an answer that must follow a schema', () => {
     const received = await send(family, { model: 'simulated-fast', ...body });
     expect(JSON.parse(textOf(received) ?? '')).toEqual({ city: 'simulated city', degrees: 1 });
   });
+
+  it('in chat/completions is an object, too, if any will do', async () => {
+    const body = { ...message, response_format: { type: 'json_object' } };
+    const [choice] = jsonOf(await send('chat/completions', { model: 'simulated-fast', ...body }))[
+      'choices'
+    ] as { message: { content: string } }[];
+    expect(JSON.parse(choice?.message.content ?? '')).toEqual({ answer: 'simulated answer' });
+  });
 });
 
 describe('tool calls in every family', () => {

@@ -59,9 +59,14 @@ export function messagesIn({ messages }: JsonObject): Either<ErrorAnswer, readon
 export const namedTool = (name: unknown, parameters: unknown): readonly FunctionTool[] =>
   typeof name === 'string' ? [{ name, parameters: isJsonObject(parameters) ? parameters : {} }] : [];
 
+/** For a format that asks for an object of any kind. */
+const anyObject = { required: ['answer'] };
+
 /** The schema of a format, either under `json_schema` or directly in it. */
 export const schemaIn = (format: unknown): JsonObject | undefined => {
-  if (!isJsonObject(format) || format['type'] !== 'json_schema') return undefined;
+  if (!isJsonObject(format)) return undefined;
+  if (format['type'] === 'json_object') return anyObject;
+  if (format['type'] !== 'json_schema') return undefined;
   const { schema } = isJsonObject(format['json_schema']) ? format['json_schema'] : format;
   return isJsonObject(schema) ? schema : undefined;
 };
