@@ -5,11 +5,13 @@ import { platformWatched } from '../compatibility/platform-watched.ts';
 import { type GenerationRequest, generationRequest } from '../routing/generation-request.ts';
 import {
   aBoolean,
+  aCount,
   anArrayOfObjects,
   anObject,
   type FieldShapes,
   shapeError,
   modelOf,
+  strings,
   type ValueShape,
 } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
@@ -24,7 +26,6 @@ import {
   numberOf,
   objectsOf,
   membersOf,
-  isTexts,
 } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -100,13 +101,13 @@ export function readConversation(
 }
 
 const aNumber: ValueShape = ['a number', (value) => numberOf(value) !== undefined, { type: 'number' }];
-const strings: ValueShape = ['an array of strings', isTexts, { type: 'array', items: { type: 'string' } }];
 
 /** Fields that the gateway reads. */
 export const messagesShapes: FieldShapes = [
   ['stream', aBoolean],
   ['temperature', aNumber],
   ['top_p', aNumber],
+  ['top_k', aCount],
   ['stop_sequences', strings],
   ['tools', anArrayOfObjects],
   ['tool_choice', anObject],

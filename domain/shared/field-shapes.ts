@@ -1,7 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
-import { isAbsent, isArray, isObject, isString, type Json, type JsonObject, membersOf } from './json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  isString,
+  isTexts,
+  type Json,
+  type JsonObject,
+  membersOf,
+  numberOf,
+} from './json.ts';
 import { isRespelled } from './respelled-key.ts';
 
 /** What a field that the gateway reads must be: its name in errors, the check, and the same as JSON Schema. */
@@ -21,6 +31,43 @@ export const aStringOrObjects: ValueShape = [
   'a string or an array of objects',
   (value) => isString(value) || anArrayOfObjects[1](value),
   { anyOf: [{ type: 'string' }, anArrayOfObjects[2]] },
+];
+
+export const strings: ValueShape = [
+  'an array of strings',
+  isTexts,
+  { type: 'array', items: { type: 'string' } },
+];
+
+const isFrom = (minimum: number, maximum: number, value: Json): boolean => {
+  const number = numberOf(value);
+  return number !== undefined && number >= minimum && number <= maximum;
+};
+
+export const numberFrom = (minimum: number, maximum: number): ValueShape => [
+  `a number from ${minimum} to ${maximum}`,
+  (value) => isFrom(minimum, maximum, value),
+  { type: 'number', minimum, maximum },
+];
+export const integerFrom = (minimum: number, maximum: number): ValueShape => [
+  `an integer from ${minimum} to ${maximum}`,
+  (value) => Number.isInteger(numberOf(value)) && isFrom(minimum, maximum, value),
+  { type: 'integer', minimum, maximum },
+];
+
+/** The largest integer of 32 bits. */
+export const maxInt32 = 2 ** 31 - 1;
+export const aCount: ValueShape = [
+  'an integer that is not negative',
+  integerFrom(0, Number.MAX_SAFE_INTEGER)[1],
+  { type: 'integer', minimum: 0 },
+];
+
+/** A shape that only some upstreams require. */
+export const onRoute = ([name, is, schema]: ValueShape): ValueShape => [
+  `${name} on this model's route`,
+  is,
+  schema,
 ];
 
 /** Fields that decide which model answers, where it runs, and whether its usage can be read. */

@@ -11,6 +11,7 @@ import {
   isString,
   type Json,
   type JsonObject,
+  numberOf,
   present,
 } from '../../../domain/shared/json.ts';
 import {
@@ -19,6 +20,17 @@ import {
   unsupportedType,
   unavailableField,
 } from '../../../domain/shared/field-errors.ts';
+import {
+  aBoolean,
+  type FieldShapes,
+  integerFrom,
+  maxInt32,
+  numberFrom,
+  onRoute,
+  shapeError,
+  strings,
+  type ValueShape,
+} from '../../../domain/shared/field-shapes.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import type { OwnField, OwnFields } from './generate-content-own-fields.ts';
 import { jsonSchema } from './generate-content-schema.ts';
@@ -27,11 +39,40 @@ import { thinkingConfig } from './generate-content-thinking.ts';
 /** Members of a generate-content object. */
 type Members = Either<GatewayError, JsonObject>;
 
+/** From -2 to below 2. */
+const penalty: ValueShape = [
+  'a number from -2 to below 2',
+  (value) => numberFrom(-2, 2)[1](value) && numberOf(value) !== 2,
+  { type: 'number', minimum: -2, exclusiveMaximum: 2 },
+];
+
 /**
- * The controls of a chat request as `generationConfig`, including those that it has in the platform's `own` fields.
- * Their values are validated by the upstream.
+ * What the platform documents for all of its models, or else the chat API. A model may take less: how many choices and
+ * stop sequences, and how large a `top_k`, is left to the upstream.
+ * https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference#generationconfig
+ */
+const controlShapes: FieldShapes = [
+  ['temperature', onRoute(numberFrom(0, 2))],
+  ['top_p', onRoute(numberFrom(0, 1))],
+  ['top_k', onRoute(integerFrom(1, maxInt32))],
+  ['n', integerFrom(1, 128)],
+  ['seed', onRoute(integerFrom(-maxInt32 - 1, maxInt32))],
+  ['presence_penalty', onRoute(penalty)],
+  ['frequency_penalty', onRoute(penalty)],
+  ['logprobs', aBoolean],
+  ['top_logprobs', integerFrom(0, 20)],
+  ['parallel_tool_calls', aBoolean],
+  ['modalities', strings],
+];
+
+/**
+ * The controls of a chat request as `generationConfig`, including those that it has in the platform's `own` fields. The
+ * platform rejects values of the wrong type or outside their range in its own words for the fields, so they are rejected
+ * here (rule 26.300).
  */
 export function generationConfig(body: JsonObject, model: string, own: OwnFields): Members {
+  const fault = shapeError(body, controlShapes);
+  if (fault !== undefined) return E.left(fault);
   const limit = askedLimit(body);
   if (E.isLeft(limit)) return limit;
   const format = formatMembers(body['response_format']);
@@ -54,7 +95,7 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
       presencePenalty: body['presence_penalty'],
       frequencyPenalty: body['frequency_penalty'],
       stopSequences: stopSequences(stop.right?.value),
-      ...(logprobs === true ? { responseLogprobs: true, logprobs: body['top_logprobs'] } : {}),
+      ...(logprobs === true ? { responseLogprobs: true, logprobs: alternatives(body['top_logprobs']) } : {}),
       ...format.right,
       thinkingConfig: thinking.right,
       responseModalities: modalities.right,
@@ -62,6 +103,10 @@ export function generationConfig(body: JsonObject, model: string, own: OwnFields
     }),
   );
 }
+
+/** How many alternatives are listed beside each token. None is the default, and the platform takes no 0. */
+const alternatives = (asked: Json | undefined): Json | undefined =>
+  numberOf(asked) === 0 ? undefined : asked;
 
 /** Text and images. Text alone is the default, and is not sent. */
 function responseModalities(
@@ -78,9 +123,10 @@ function responseModalities(
   return E.right(asked.includes('IMAGE') ? asked : own?.value);
 }
 
-/** `undefined` if all of them are empty. */
-function stopSequences(asked: Json | undefined): Json | undefined {
-  return isArray(asked) && asked.every((each) => each === '') ? undefined : asked;
+/** Without empty ones, which stop nothing; `undefined` if none is left. */
+function stopSequences(asked: readonly string[] = []): Json | undefined {
+  const filled = asked.filter((each) => each !== '');
+  return filled.length === 0 ? undefined : filled;
 }
 
 function formatMembers(format: Json | undefined): Members {

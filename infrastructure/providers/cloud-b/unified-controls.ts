@@ -1,23 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { askedStops } from '../../../domain/chat/stop-sequences.ts';
+import { askedStops, blankStop } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { controlsOfA, foreignIn, withoutControls } from '../../../domain/compatibility/foreign-fields.ts';
-import {
-  isObject,
-  isAbsent,
-  isArray,
-  isString,
-  type Json,
-  type JsonObject,
-  numberOf,
-  present,
-} from '../../../domain/shared/json.ts';
+import { isObject, type Json, type JsonObject, present } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, unavailableField } from '../../../domain/shared/field-errors.ts';
 import type { ModelTier } from '../../../domain/reasoning/model-tier.ts';
 import { omittedSampling, type SamplingField } from '../../../domain/reasoning/sampling-policy.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { maxStopSequences, maxTokensLimit } from './unified-limits.ts';
+import { samplingFault } from '../messages-body/controls.ts';
+import { maxStopSequences } from './unified-limits.ts';
 
 /** Chat controls that the platform has no equivalent of. */
 const foreignControls = withoutControls(
@@ -63,16 +55,15 @@ export function inferenceConfig(
   if (E.isLeft(omitted)) return omitted;
   const sampling = (field: SamplingField): Json | undefined =>
     omitted.right.includes(field) ? undefined : body[field];
-  const maxTokens = tokenLimit(body);
-  if (E.isLeft(maxTokens)) return maxTokens;
-  const outside = (['temperature', 'top_p'] as const).find((field) => !isShare(sampling(field)));
-  if (outside !== undefined)
-    return E.left(fieldError(outside, "must be a number from 0 to 1 on this model's route."));
-  const stopSequences = stops(body);
+  const limit = askedLimit(body);
+  if (E.isLeft(limit)) return limit;
+  const outside = samplingFault(body);
+  if (outside !== undefined) return E.left(outside);
+  const stopSequences = stops(body, tier);
   if (E.isLeft(stopSequences)) return stopSequences;
   return E.right(
     present({
-      maxTokens: maxTokens.right,
+      maxTokens: limit.right?.value,
       temperature: sampling('temperature'),
       topP: sampling('top_p'),
       stopSequences: stopSequences.right,
@@ -80,27 +71,16 @@ export function inferenceConfig(
   );
 }
 
-function isShare(value: Json | undefined): boolean {
-  if (isAbsent(value)) return true;
-  const number = numberOf(value);
-  return number !== undefined && number >= 0 && number <= 1;
-}
-
-function tokenLimit(body: JsonObject): Either<GatewayError, number | undefined> {
-  const asked = askedLimit(body);
-  if (E.isLeft(asked) || asked.right === undefined) return E.isLeft(asked) ? asked : E.right(undefined);
-  const { field, value } = asked.right;
-  const limit = numberOf(value);
-  return limit !== undefined && Number.isInteger(limit) && limit >= 1 && limit <= maxTokensLimit
-    ? E.right(limit)
-    : E.left(fieldError(field, `must be an integer from 1 to ${maxTokensLimit}.`));
-}
-
-function stops(body: JsonObject): Either<GatewayError, readonly Json[] | undefined> {
+function stops(
+  body: JsonObject,
+  tier: ModelTier | undefined,
+): Either<GatewayError, readonly string[] | undefined> {
   const asked = askedStops(body);
   if (E.isLeft(asked) || asked.right === undefined) return E.isLeft(asked) ? asked : E.right(undefined);
   const { field, value } = asked.right;
-  if (!isArray(value) || !value.every((each) => isString(each) && each !== ''))
+  const blank = tier === undefined ? undefined : blankStop(asked.right);
+  if (blank !== undefined) return E.left(blank);
+  if (value.includes(''))
     return E.left(fieldError(field, 'must be a non-empty string, or an array of such strings.'));
   if (value.length > maxStopSequences)
     return E.left(

@@ -9,7 +9,6 @@ import {
   type Json,
   type JsonObject,
   membersOf,
-  numberOf,
   without,
 } from '../../../domain/shared/json.ts';
 import { fieldError } from '../../../domain/shared/field-errors.ts';
@@ -103,8 +102,6 @@ interface AskedFields {
 
 function askedFields(body: JsonObject, terms: FieldTerms): Either<GatewayError, AskedFields> {
   const topK = body['top_k'];
-  if (!isAbsent(topK) && !isCount(topK))
-    return E.left(fieldError('top_k', 'must be an integer that is not negative.'));
   const requested = readReasoningRequest(terms.translated ? without(body, ...chatReasoningFields) : body);
   if (E.isLeft(requested)) return requested;
   const reasoning = reasoningFields(requested.right, body['thinking'], terms);
@@ -132,11 +129,6 @@ const topKField = (topK: Json, { upstreamModel }: FieldTerms): ImpliedField =>
   isNova(upstreamModel)
     ? { name: 'inferenceConfig', value: { topK }, source: 'top_k' }
     : { name: 'top_k', value: topK, source: 'top_k' };
-
-const isCount = (value: Json): boolean => {
-  const number = numberOf(value);
-  return number !== undefined && Number.isSafeInteger(number) && number >= 0;
-};
 
 function reasoningFields(
   requested: ReasoningRequest,

@@ -3,8 +3,6 @@
  * reference of `Converse` and `ConverseStream`, 2023-09-30, and of the types that they use.
  */
 
-/** Integers of that API have 32 bits. */
-export const maxTokensLimit = 2 ** 31 - 1;
 export const maxStopSequences = 2500;
 
 export const maxToolNameChars = 64;

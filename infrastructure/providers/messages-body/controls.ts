@@ -6,19 +6,18 @@ import {
   foreignIn,
   withoutControls,
 } from '../../../domain/compatibility/foreign-fields.ts';
-import { askedStops } from '../../../domain/chat/stop-sequences.ts';
+import { askedStops, blankStop } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
-import {
-  isAbsent,
-  isObject,
-  isPositiveInteger,
-  type JsonObject,
-  membersOf,
-  numberOf,
-  isTexts,
-} from '../../../domain/shared/json.ts';
+import { isAbsent, isObject, type JsonObject, membersOf, numberOf } from '../../../domain/shared/json.ts';
 import { disagreement, fieldError, unavailableField } from '../../../domain/shared/field-errors.ts';
+import {
+  aCount,
+  type FieldShapes,
+  numberFrom,
+  onRoute,
+  shapeError,
+} from '../../../domain/shared/field-shapes.ts';
 import { readReasoningRequest } from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { enforcedSchema } from './enforced-schema.ts';
@@ -69,12 +68,7 @@ const defaultLimit = 8192;
 export function limitMember(body: JsonObject, route: BodyCall['route'], rules: BodyRules): Members {
   const asked = askedLimit(body);
   if (E.isLeft(asked)) return asked;
-  if (asked.right !== undefined) {
-    const { field, value } = asked.right;
-    return isPositiveInteger(value)
-      ? E.right({ max_tokens: value })
-      : E.left(fieldError(field, 'must be a positive integer.'));
-  }
+  if (asked.right !== undefined) return E.right({ max_tokens: asked.right.value });
   if (!isAbsent(route.extraBody['max_tokens'])) return E.right({});
   const { defaultMaxTokens, outputLimit } = route;
   if (defaultMaxTokens === undefined && rules.needsLimit)
@@ -102,13 +96,21 @@ export function stopMember(body: JsonObject): Members {
   const asked = askedStops(body);
   if (E.isLeft(asked)) return asked;
   if (asked.right === undefined) return E.right({});
-  const { field, value } = asked.right;
-  if (!isTexts(value)) {
-    const shape = field === 'stop' ? 'a string or an array of strings' : 'an array of strings';
-    return E.left(fieldError(field, `must be ${shape}.`));
-  }
+  const blank = blankStop(asked.right);
+  if (blank !== undefined) return E.left(blank);
+  const { value } = asked.right;
   return E.right(value.length === 0 ? {} : { stop_sequences: value });
 }
+
+/** What the messages API documents. */
+const samplingShapes: FieldShapes = [
+  ['temperature', onRoute(numberFrom(0, 1))],
+  ['top_p', onRoute(numberFrom(0, 1))],
+  ['top_k', aCount],
+];
+
+/** The error for a sampling field that the upstream rejects, whatever the model (rule 26.300). */
+export const samplingFault = (body: JsonObject): GatewayError | undefined => shapeError(body, samplingShapes);
 
 /** `output_config`, including the schema of `response_format` where the upstream takes one. */
 export function outputConfigMember(body: JsonObject, rules: BodyRules): Members {

@@ -4,7 +4,7 @@ import { chatReasoningFields } from '../../../domain/reasoning/reasoning-request
 import type { Digest } from '../../../domain/shared/digest.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isAbsent, type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';
-import { controlFault, limitMember, outputConfigMember, stopMember } from './controls.ts';
+import { controlFault, limitMember, outputConfigMember, samplingFault, stopMember } from './controls.ts';
 import { type BodyCall, type OutboundBody, outboundBody } from './outbound-body.ts';
 import type { BodyRules } from './rules.ts';
 import { boundedIds } from './tool-ids.ts';
@@ -21,7 +21,11 @@ export function fromChatBody(
   const foreign = controlFault(body, rules);
   if (foreign !== undefined) return E.left(foreign);
   const translated = translate(body, call.route, rules, digest);
-  return E.isLeft(translated) ? translated : outboundBody(translated.right, call, rules);
+  if (E.isLeft(translated)) return translated;
+  const written = outboundBody(translated.right, call, rules);
+  // Last, because a model may take no sampling fields at all, and the error then has to say that.
+  const outside = samplingFault(body);
+  return E.isLeft(written) || outside === undefined ? written : E.left(outside);
 }
 
 /** Members that mean the same in both bodies, or that the model-family policy replaces. */

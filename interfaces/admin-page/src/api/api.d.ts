@@ -1818,6 +1818,7 @@ export interface operations {
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
+                    top_k?: number | null;
                     stop_sequences?: string[] | null;
                     tools?: {
                         [key: string]: unknown;
@@ -1908,6 +1909,7 @@ export interface operations {
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
+                    top_k?: number | null;
                     stop_sequences?: string[] | null;
                     tools?: {
                         [key: string]: unknown;
@@ -1996,6 +1998,7 @@ export interface operations {
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
+                    top_k?: number | null;
                     stop_sequences?: string[] | null;
                     tools?: {
                         [key: string]: unknown;
@@ -2083,6 +2086,7 @@ export interface operations {
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
+                    top_k?: number | null;
                     stop_sequences?: string[] | null;
                     tools?: {
                         [key: string]: unknown;
@@ -9380,4 +9384,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 cf315f3c62e82aac2aa614560f200783bbc1ebf0ab0881e6c5b96174b4f9f6c3.
+// Of the description with SHA-256 4396cf8980cda3b505d12b4eaca181b4d437aba19eca78be890a5e8432b81698.
