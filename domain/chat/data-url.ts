@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { namedKey } from '../shared/named-key.ts';
 
 /** A URL, and its path in the caller's body. */
 export interface PlacedUrl {
@@ -73,6 +74,28 @@ export function base64DataUrl(url: string): DataUrl | undefined {
   const data = url.slice(comma + 1).replaceAll(/\s+/g, '');
   return { mediaType: mediaType.startsWith('image/') ? imageType(data, mediaType) : mediaType, data };
 }
+
+/** What is in no base64 but its padding; some upstreams also read the alphabet that is made for URLs. */
+const foreignTo = { standard: /[^A-Za-z0-9+/]/, any: /[^A-Za-z0-9+/_-]/ } as const;
+
+/** Base64 of at least one byte, without white space. What is none would be rejected upstream (rule 26.301). */
+export function base64Of(
+  text: string,
+  path: string,
+  alphabet: keyof typeof foreignTo,
+): Either<GatewayError, string> {
+  const data = text.replaceAll(/\s+/g, '');
+  const end = data.search(foreignTo[alphabet]);
+  const chars = end < 0 ? data.length : end;
+  const isPadded = /^={0,2}$/.test(data.slice(chars, chars + 3));
+  return chars > 0 && chars % 4 !== 1 && isPadded
+    ? E.right(data)
+    : E.left(fieldError(path, 'holds no valid base64.'));
+}
+
+/** The error for data whose media type is none of those that the upstream takes. */
+export const foreignMedia = (path: string, given: string, known: readonly string[]): GatewayError =>
+  fieldError(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
 
 /** How the base64 of an image begins, by its media type. A WebP file has its size between its two names. */
 const imageShapes: readonly (readonly [shape: RegExp, mediaType: string])[] = [

@@ -118,7 +118,8 @@ const placeOfMedia = (blocks: Json | undefined, media: Json | undefined): Place 
 
 function placeOfSource({ url, media_type: type, data, content }: JsonObject, media: Json | undefined): Place {
   if (isString(url) && url === media) return '.url';
-  if (isString(type) && isString(data) && `data:${type};base64,${data}` === media) return '';
+  if (isString(type) && isString(data) && `data:${type};base64,${data.replaceAll(/\s+/g, '')}` === media)
+    return '';
   return below('.content', placeOfMedia(content, media));
 }
 

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { fieldError, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
+import { base64Of } from '../chat/data-url.ts';
+import { fieldError, nameOf, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 import { paragraphs, textPart } from '../shared/message-content.ts';
@@ -53,10 +54,11 @@ function imageUrl(source: JsonObject, path: string): Either<GatewayError, string
 }
 
 function dataUrl(source: JsonObject, path: string): Either<GatewayError, string> {
-  const mediaType = stringOf(source, 'media_type', path);
+  const mediaType = nameOf(source, 'media_type', path);
   if (E.isLeft(mediaType)) return mediaType;
   return pipe(
     stringOf(source, 'data', path),
+    E.chain((data) => base64Of(data, `${path}.data`, 'any')),
     E.map((data) => `data:${mediaType.right};base64,${data}`),
   );
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
+import { base64DataUrl, base64Of, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
 import { partsOfBlocks } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -65,6 +65,7 @@ function linked(
 const formatOf = ({ format }: JsonObject): string | undefined =>
   isString(format) && format !== '' ? format : undefined;
 
+const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text);
 const isReference = (url: string): boolean => url.startsWith('gs://') || /^https:\/\//i.test(url);
 
 /**
@@ -84,10 +85,17 @@ const reference = (url: string, mimeType: string, path: string, buckets: Readabl
 
 function inline(url: string, path: string): Part {
   const found = base64DataUrl(url);
-  return found === undefined || found.mediaType === ''
-    ? E.left(fieldError(path, 'must have a media type and be in base64, where it is a data URL.'))
-    : E.right({ inlineData: { mimeType: found.mediaType, data: found.data } });
+  return found?.mediaType.includes('/')
+    ? bytesPart(found.data, found.mediaType, path)
+    : E.left(fieldError(path, 'must have a media type and be in base64, where it is a data URL.'));
 }
+
+/** The platform reads base64 in either alphabet. */
+const bytesPart = (text: string, mimeType: string, path: string): Part =>
+  pipe(
+    base64Of(text, path, 'any'),
+    E.map((data) => ({ inlineData: { mimeType, data } })),
+  );
 
 function audioPart(audio: Json | undefined, path: string): Part {
   if (!isObject(audio)) return E.left(fieldError(path, 'must be an object.'));
@@ -95,7 +103,7 @@ function audioPart(audio: Json | undefined, path: string): Part {
   if (E.isLeft(data)) return data;
   return pipe(
     nameOf(audio, 'format', path),
-    E.map((format) => ({ inlineData: { mimeType: `audio/${format}`, data: data.right } })),
+    E.chain((format) => bytesPart(data.right, `audio/${format}`, `${path}.data`)),
   );
 }
 
@@ -112,10 +120,13 @@ function filePart(file: Json | undefined, path: string, buckets: ReadableBuckets
   const mimeType = formatOf(file) ?? typeIn(value) ?? typeIn(file['filename']);
   if (mimeType === undefined)
     return E.left(fieldError(at, 'does not show its media type: add it to the part as `file.format`.'));
-  return isReference(value)
-    ? reference(value, mimeType, at, buckets)
-    : E.right({ inlineData: { mimeType, data: value } });
+  return isReference(value) ? reference(value, mimeType, at, buckets) : fileBytes(value, mimeType, at);
 }
+
+const fileBytes = (text: string, mimeType: string, path: string): Part =>
+  isUrl(text)
+    ? E.left(fieldError(path, 'must be base64, a data URL, a `gs://` URL or an `https://` URL.'))
+    : bytesPart(text, mimeType, path);
 
 /** The media type by a file name. Base64 data contains no dot, and therefore shows no type. */
 const typeIn = (name: Json | undefined): string | undefined =>

@@ -1,14 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
+import { base64DataUrl, base64Of, fileData, foreignMedia, mediaUrl } from '../../../domain/chat/data-url.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, stringOf } from '../../../domain/shared/field-errors.ts';
 import { withMarkOnLastBlock } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { namedKey } from '../../../domain/shared/named-key.ts';
 import { documentFormat, type DocumentNames } from './unified-documents.ts';
 import { documentFormats, imageFormats } from './unified-limits.ts';
 
@@ -97,9 +96,9 @@ function imageBlock(part: JsonObject, path: string): Block {
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote images."));
   const named = data.mediaType.replace(/^image\//, '');
   const format = imageFormats.find((each) => each === named);
-  if (format === undefined) return E.left(foreignFormat(at, data.mediaType, imageFormats));
+  if (format === undefined) return E.left(foreignMedia(at, data.mediaType, imageFormats));
   return pipe(
-    base64(data.data, at),
+    base64Of(data.data, at, 'standard'),
     E.map((bytes) => ({ image: { format, source: { bytes } } })),
   );
 }
@@ -112,15 +111,9 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
   if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote files."));
   const format = documentFormat(data.mediaType, name);
-  if (format === undefined) return E.left(foreignFormat(at, data.mediaType ?? name, documentFormats));
+  if (format === undefined) return E.left(foreignMedia(at, data.mediaType ?? name, documentFormats));
   return pipe(
-    base64(data.data, at),
+    base64Of(data.data, at, 'standard'),
     E.map((bytes) => ({ document: { format, name: names.nameOf(name), source: { bytes } } })),
   );
 }
-
-const foreignFormat = (path: string, given: string, known: readonly string[]): GatewayError =>
-  fieldError(path, `is of the type \`${namedKey(given)}\`, but must be one of: ${known.join(', ')}.`);
-
-const base64 = (data: string, path: string): Either<GatewayError, string> =>
-  /^[A-Za-z0-9+/]+={0,2}$/.test(data) ? E.right(data) : E.left(fieldError(path, 'holds no valid base64.'));

@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, fileData, mediaUrl } from '../../../domain/chat/data-url.ts';
+import {
+  base64DataUrl,
+  base64Of,
+  type DataUrl,
+  fileData,
+  foreignMedia,
+  mediaUrl,
+} from '../../../domain/chat/data-url.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import {
   isObject,
@@ -63,14 +70,26 @@ function partBlocks(part: JsonObject, path: string, media: Media): Blocks {
   }
 }
 
+/** The images that models of the messages family take. */
+const imageTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
+
 function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
   const found = mediaUrl(part, 'image_url', path);
   if (E.isLeft(found)) return found;
   const { url, path: at } = found.right;
-  const source = base64Source(url) ?? (media === 'any' ? { type: 'url', url } : undefined);
-  return source === undefined
-    ? E.left(fieldError(at, "must be a base64 data URL: this model's route fetches no images."))
-    : E.right([{ type: 'image', source }]);
+  const data = base64DataUrl(url);
+  if (data !== undefined && !imageTypes.includes(data.mediaType))
+    return E.left(foreignMedia(at, data.mediaType, imageTypes));
+  if (data !== undefined) return blockOf('image', base64Source(data, at));
+  if (media === 'any' && isLink(url)) return blockOf('image', linkSource(url));
+  return E.left(
+    fieldError(
+      at,
+      media === 'any'
+        ? 'must be a base64 data URL or an `https://` URL.'
+        : "must be a base64 data URL: this model's route fetches no images.",
+    ),
+  );
 }
 
 /** A PDF, as its bytes or by its URL: the messages API takes no other file. The file name becomes the title. */
@@ -78,18 +97,33 @@ function documentBlocks(file: Json | undefined, path: string): Blocks {
   const found = fileData(file, path);
   if (E.isLeft(found)) return found;
   const { data, path: at, name } = found.right;
-  const linked = /^https:\/\//i.test(data) ? { type: 'url', url: data } : undefined;
-  const source = base64DataUrl(data)?.mediaType === 'application/pdf' ? base64Source(data) : linked;
-  return source === undefined
-    ? E.left(fieldError(at, 'must be a PDF, as a base64 data URL or by its `https://` URL.'))
-    : E.right([{ type: 'document', source, ...(name === '' ? {} : { title: name }) }]);
+  const title = name === '' ? {} : { title: name };
+  const embedded = base64DataUrl(data);
+  if (embedded?.mediaType === 'application/pdf')
+    return blockOf('document', base64Source(embedded, at), title);
+  return isLink(data)
+    ? blockOf('document', linkSource(data), title)
+    : E.left(fieldError(at, 'must be a PDF, as a base64 data URL or by its `https://` URL.'));
 }
 
-/** A data URL as a source; `undefined` for any other URL. */
-function base64Source(url: string): JsonObject | undefined {
-  const found = base64DataUrl(url);
-  return found && { type: 'base64', media_type: found.mediaType, data: found.data };
-}
+type Source = Either<GatewayError, JsonObject>;
+
+const blockOf = (type: 'image' | 'document', made: Source, more: JsonObject = {}): Blocks =>
+  pipe(
+    made,
+    E.map((source) => [{ type, source, ...more }]),
+  );
+
+const base64Source = ({ mediaType, data }: DataUrl, path: string): Source =>
+  pipe(
+    base64Of(data, path, 'standard'),
+    E.map((bytes) => ({ type: 'base64', media_type: mediaType, data: bytes })),
+  );
+
+/** Other URLs are not fetched. */
+const isLink = (url: string): boolean => /^https:\/\//i.test(url);
+
+const linkSource = (url: string): Source => E.right({ type: 'url', url });
 
 /** The error for the first image or document in a block, at any level, that the upstream does not take. */
 export function mediaFault(

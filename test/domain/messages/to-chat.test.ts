@@ -223,6 +223,18 @@ describe('a user message', () => {
       { type: 'image', source: { type: 'base64', data: 'x' } },
       '.source.media_type',
     ],
+    [
+      'an image with an empty media type',
+      { type: 'image', source: { ...png, media_type: '' } },
+      '.source.media_type',
+    ],
+    ['an image that is no base64', { type: 'image', source: { ...png, data: '!!' } }, '.source.data'],
+    ['an empty image', { type: 'image', source: { ...png, data: '' } }, '.source.data'],
+    [
+      'a document that is no base64',
+      { type: 'document', source: { ...png, media_type: 'application/pdf', data: 'a.pdf' } },
+      '.source.data',
+    ],
     ['an image without a URL', { type: 'image', source: { type: 'url' } }, '.source.url'],
     [
       'a document by URL',

@@ -23,11 +23,14 @@ export const anId: fc.Arbitrary<string> = fc
 
 const text = words.map((text) => ({ type: 'text', text }));
 const image = fc.oneof(
-  fc.base64String({ maxLength: 12 }).map((data) => ({
+  fc.base64String({ minLength: 1, maxLength: 12 }).map((data) => ({
     type: 'image',
     source: { type: 'base64', media_type: 'image/png', data },
   })),
-  aWebUrl.map((url) => ({ type: 'image', source: { type: 'url', url } })),
+  aWebUrl.map((url) => ({
+    type: 'image',
+    source: { type: 'url', url: url.replace('http://', 'https://') },
+  })),
 );
 const toolUse = fc
   .tuple(anId, words, anObjectText)
