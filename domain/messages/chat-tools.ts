@@ -8,10 +8,19 @@ import {
   isString,
   type Json,
   type JsonObject,
+  membersOf,
   objectsOf,
   isObject,
 } from '../shared/json.ts';
-import { choiceOfNoTool, fieldError, unsupportedType, nameOf } from '../shared/field-errors.ts';
+import { describedShapes, inputSchemaFault } from '../chat/chat-functions.ts';
+import {
+  choiceOfNoTool,
+  choiceOfOther,
+  fieldError,
+  unsupportedType,
+  nameOf,
+} from '../shared/field-errors.ts';
+import { aBoolean, type FieldShapes, shapeError } from '../shared/field-shapes.ts';
 import type { Kept } from './chat-messages.ts';
 import { chatToolName } from './tool-names.ts';
 
@@ -49,7 +58,8 @@ export function chatToolMembers(
     tools.push({ ...chatTool.right, ...marks(tool) });
   }
   const written = tools.length > 0 || (emptyTools && isArray(body['tools']));
-  const choice = choiceMembers(body['tool_choice'], written);
+  const names = objectsOf(body['tools']).map(({ name }) => name);
+  const choice = choiceMembers(body['tool_choice'], written ? names : undefined);
   if (E.isLeft(choice) || !written) return choice;
   return E.right({ tools, ...choice.right });
 }
@@ -68,27 +78,38 @@ function functionTool(
   if (!isAbsent(type) && type !== 'custom') return unsupportedType(tool, path);
   const name = nameOf(tool, 'name', path);
   if (E.isLeft(name)) return name;
-  if (!isObject(input_schema)) return E.left(fieldError(`${path}.input_schema`, 'must be an object.'));
+  const fault =
+    shapeError(tool, describedShapes, `${path}.`) ?? inputSchemaFault(input_schema, `${path}.input_schema`);
+  if (fault !== undefined) return E.left(fault);
+  const schema = membersOf(input_schema);
   return E.right({
     type: 'function',
     function: {
       name: chatToolName(name.right),
       ...(isString(description) ? { description } : {}),
-      parameters: writing.schema(input_schema),
-      ...(typeof strict === 'boolean' ? { strict: strict && writing.strict(input_schema) } : {}),
+      parameters: writing.schema(schema),
+      ...(typeof strict === 'boolean' ? { strict: strict && writing.strict(schema) } : {}),
     },
   });
 }
 
-function choiceMembers(choice: Json | undefined, tools: boolean): Members {
+/** `names` are those of the tools; `undefined` if none are written. */
+function choiceMembers(choice: Json | undefined, names: readonly (Json | undefined)[] | undefined): Members {
   if (!isObject(choice)) return E.right({});
+  const fault = shapeError(choice, choiceShapes, 'tool_choice.');
+  if (fault !== undefined) return E.left(fault);
   const named = choiceOf(choice);
   if (E.isLeft(named)) return named;
-  if (!tools)
-    return choice['type'] === 'auto' || choice['type'] === 'none' ? E.right({}) : E.left(choiceOfNoTool);
-  const single = choice['disable_parallel_tool_use'] === true;
-  return E.right({ tool_choice: named.right, ...(single ? { parallel_tool_calls: false } : {}) });
+  const { type, name, disable_parallel_tool_use: single } = choice;
+  if (names === undefined) return type === 'auto' || type === 'none' ? E.right({}) : E.left(choiceOfNoTool);
+  if (type === 'tool' && !names.includes(name)) return E.left(choiceOfOther('tool_choice.name'));
+  return E.right({
+    tool_choice: named.right,
+    ...(single === true ? { parallel_tool_calls: false } : {}),
+  });
 }
+
+const choiceShapes: FieldShapes = [['disable_parallel_tool_use', aBoolean]];
 
 const choices: ReadonlyMap<Json | undefined, string> = new Map([
   ['auto', 'auto'],

@@ -31,6 +31,9 @@ export const emptyConversation = fieldError('messages', 'says nothing that can b
 
 export const choiceOfNoTool = fieldError('tool_choice', 'asks for a tool, but the request has none.');
 
+export const choiceOfOther = (path: string): GatewayError =>
+  fieldError(path, 'is the name of none of the `tools`.');
+
 /** A required string field. */
 export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {
   const value = object[field];

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { fieldError } from './field-errors.ts';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
 import {
   isAbsent,
@@ -33,6 +34,7 @@ export const aStringOrObjects: ValueShape = [
   { anyOf: [{ type: 'string' }, anArrayOfObjects[2]] },
 ];
 
+export const aString: ValueShape = ['a string', isString, { type: 'string' }];
 export const strings: ValueShape = [
   'an array of strings',
   isTexts,
@@ -98,11 +100,14 @@ export function modelOf(body: JsonObject): Either<GatewayError, string> {
       );
 }
 
-/** An error for the first field that is present with the wrong shape. Null counts as absent. */
-export function shapeError(body: JsonObject, shapes: FieldShapes): GatewayError | undefined {
+/**
+ * An error for the first field that is present with the wrong shape. Null counts as absent. `place` is the path of an
+ * object in the body, with a dot.
+ */
+export function shapeError(object: JsonObject, shapes: FieldShapes, place = ''): GatewayError | undefined {
   for (const [field, [name, is]] of shapes) {
-    const value = body[field];
-    if (!isAbsent(value) && !is(value)) return invalidRequest(`\`${field}\` must be ${name}.`, field);
+    const value = object[field];
+    if (!isAbsent(value) && !is(value)) return fieldError(`${place}${field}`, `must be ${name}.`);
   }
   return undefined;
 }

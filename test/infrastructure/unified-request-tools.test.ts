@@ -327,9 +327,9 @@ describe('function tools', () => {
   it('get the type `object` in place of null, and keep any other', () => {
     const properties = { a: { type: 'string' } };
     const parameters = [{ type: null, properties }, { type: ['object', 'null'] }];
-    expect(specs(parameters.map((each) => tool('f', { parameters: each })))).toEqual([
-      { name: 'f', inputSchema: { json: { type: 'object', properties } } },
-      { name: 'f', inputSchema: { json: { type: ['object', 'null'] } } },
+    expect(specs(parameters.map((each, index) => tool(`f${index}`, { parameters: each })))).toEqual([
+      { name: 'f0', inputSchema: { json: { type: 'object', properties } } },
+      { name: 'f1', inputSchema: { json: { type: ['object', 'null'] } } },
     ]);
   });
 

@@ -1,8 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { chosenTool, offeredFunction, singleCallFault } from '../../../domain/chat/chat-functions.ts';
-import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
-import { choiceOfNoTool, fieldError } from '../../../domain/shared/field-errors.ts';
+import { pipe } from 'fp-ts/lib/function.js';
+import {
+  chosenTool,
+  type OfferedFunction,
+  offeredFunctions,
+  singleCallFault,
+} from '../../../domain/chat/chat-functions.ts';
+import { isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { markOf } from '../../../domain/messages/cache-marks.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { enforcedSchema } from '../messages-body/enforced-schema.ts';
@@ -33,14 +39,12 @@ export interface ToolTerms {
  * rejected, unless the choice leaves only one function.
  */
 export function toolConfig(body: JsonObject, terms: ToolTerms): Either<GatewayError, Tools | undefined> {
-  const described = E.traverseArrayWithIndex((index: number, tool: JsonObject) =>
-    toolSpec(tool, `tools[${index}]`, terms),
-  )(objectsOf(body['tools']));
-  if (E.isLeft(described)) return described;
-  const tools = described.right;
+  const offered = offeredFunctions(body, nameProblem);
+  if (E.isLeft(offered)) return offered;
+  const tools = offered.right.map((each) => toolSpec(each, terms));
   const choice = toolChoice(
     body['tool_choice'],
-    tools.map(({ name }) => name),
+    offered.right.map(({ name }) => name),
   );
   if (E.isLeft(choice)) return choice;
   const { parallel_tool_calls: parallel } = body;
@@ -68,34 +72,20 @@ function singleCall(chosen: Chosen | undefined): ImpliedField {
   };
 }
 
-/** Returns the name of a tool if the platform takes it. */
-function toolName(name: string, path: string): Either<GatewayError, string> {
+function nameProblem(name: string): string | undefined {
   if (name.length > maxToolNameChars)
-    return E.left(
-      fieldError(
-        path,
-        `has ${name.length} characters, and at most ${maxToolNameChars} on this model's route.`,
-      ),
-    );
-  return toolNameShape.test(name)
-    ? E.right(name)
-    : E.left(fieldError(path, 'must be made of letters, digits, `_` and `-`.'));
+    return `has ${name.length} characters, and at most ${maxToolNameChars} on this model's route.`;
+  return toolNameShape.test(name) ? undefined : 'must be made of letters, digits, `_` and `-`.';
 }
 
 interface Tool {
-  readonly name: string;
   readonly spec: JsonObject;
   /** Its cache mark, as a member. */
   readonly mark: JsonObject;
 }
 
 /** `strict` is sent as the caller wrote it, and only to a model that supports it. */
-function toolSpec(tool: JsonObject, path: string, terms: ToolTerms): Either<GatewayError, Tool> {
-  const offered = offeredFunction(tool, path);
-  if (E.isLeft(offered)) return offered;
-  const { members, parameters } = offered.right;
-  const name = toolName(offered.right.name, `${path}.function.name`);
-  if (E.isLeft(name)) return name;
+function toolSpec({ name, members, parameters, tool }: OfferedFunction, terms: ToolTerms): Tool {
   const strict = terms.strict ? members['strict'] : undefined;
   const whole = objectSchema(parameters ?? {});
   const given: ToolDescription = {
@@ -103,16 +93,15 @@ function toolSpec(tool: JsonObject, path: string, terms: ToolTerms): Either<Gate
     description: isString(members['description']) ? members['description'] : '',
   };
   const { schema, description } = describedFor(terms, given);
-  return E.right({
-    name: name.right,
+  return {
     mark: { ...markOf(members), ...markOf(tool) },
     spec: {
-      name: name.right,
+      name,
       ...(description === '' ? {} : { description }),
       inputSchema: { json: schema },
       ...(typeof strict === 'boolean' ? { strict } : {}),
     },
-  });
+  };
 }
 
 function describedFor({ nova, messagesFamily }: ToolTerms, tool: ToolDescription): ToolDescription {
@@ -133,16 +122,12 @@ type Chosen = Readonly<Record<string, JsonObject>>;
 type Choice = Either<GatewayError, Chosen | undefined>;
 
 /** `undefined` if the caller leaves the choice open, or wants no calls. */
-function toolChoice(choice: Json | undefined, names: readonly string[]): Choice {
-  const read = chosenTool(choice);
-  if (E.isLeft(read)) return read;
-  const chosen = read.right;
-  if (chosen === undefined || chosen === 'none') return E.right(undefined);
-  if (chosen === 'auto') return E.right({ auto: {} });
-  if (names.length === 0) return E.left(choiceOfNoTool);
-  if (chosen === 'required') return E.right({ any: {} });
-  const { name } = chosen;
-  return names.includes(name)
-    ? E.right({ tool: { name } })
-    : E.left(fieldError('tool_choice.function.name', 'is the name of none of the `tools`.'));
-}
+const toolChoice = (choice: Json | undefined, names: readonly string[]): Choice =>
+  pipe(
+    chosenTool(choice, names),
+    E.map((chosen) => {
+      if (chosen === undefined || chosen === 'none') return undefined;
+      if (chosen === 'auto') return { auto: {} };
+      return chosen === 'required' ? { any: {} } : { tool: { name: chosen.name } };
+    }),
+  );

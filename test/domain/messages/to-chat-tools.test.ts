@@ -238,6 +238,9 @@ describe('tools', () => {
     ['an empty name', { name: '', input_schema: {} }, 'tools[0].name'],
     ['a schema', { name: 'f' }, 'tools[0].input_schema'],
     ['a schema that is an object', { name: 'f', input_schema: [] }, 'tools[0].input_schema'],
+    ['a schema of an object', { name: 'f', input_schema: { type: 'string' } }, 'tools[0].input_schema.type'],
+    ['a description of text', { name: 'f', input_schema: {}, description: 5 }, 'tools[0].description'],
+    ['a boolean in `strict`', { name: 'f', input_schema: {}, strict: 'true' }, 'tools[0].strict'],
   ])('must have %s', (_, given, param) => {
     expect(faultOf({ tools: [given] })).toBe(param);
   });
@@ -275,6 +278,11 @@ describe('tools', () => {
     [{ tool_choice: { type: 'tool' }, tools }, 'tool_choice.name'],
     [{ tool_choice: { type: 'required' }, tools }, 'tool_choice.type'],
     [{ tool_choice: {}, tools }, 'tool_choice.type'],
+    [{ tool_choice: { type: 'tool', name: 'g' }, tools }, 'tool_choice.name'],
+    [
+      { tool_choice: { type: 'auto', disable_parallel_tool_use: 'true' }, tools },
+      'tool_choice.disable_parallel_tool_use',
+    ],
   ])('tool_choice is rejected by its path: %j', (over, param) => {
     expect(faultOf(over)).toBe(param);
   });
