@@ -27,6 +27,11 @@ export class ConversationIds {
     return this.nameOf(id, earlier);
   }
 
+  /** Whether a call so far has this id. */
+  knows(id: string): boolean {
+    return this.calls.has(id);
+  }
+
   /** Several results for one id belong to the calls with this id in their order. */
   ofResult(id: string): string {
     const last = (this.calls.get(id) ?? 1) - 1;

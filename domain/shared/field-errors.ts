@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { type GatewayError, invalidRequest } from './gateway-error.ts';
-import { isString, type Json, type JsonObject } from './json.ts';
+import { isAbsent, isArray, isObject, isString, type Json, type JsonObject, objectsOf } from './json.ts';
 import { namedKey } from './named-key.ts';
 
 /** An error about one field of the request, named by its path. */
@@ -33,6 +33,24 @@ export const choiceOfNoTool = fieldError('tool_choice', 'asks for a tool, but th
 
 export const choiceOfOther = (path: string): GatewayError =>
   fieldError(path, 'is the name of none of the `tools`.');
+
+/** For the result of a tool, in the message at this path. */
+export const answersNoCall = (path: string): GatewayError =>
+  fieldError(`${path}.tool_call_id`, 'answers no call that came before it.');
+
+/** A list of objects; empty if it is absent. */
+export function listIn(
+  object: JsonObject,
+  field: string,
+  path: string,
+): Either<GatewayError, readonly JsonObject[]> {
+  const list = object[field];
+  const at = `${path}.${field}`;
+  if (isAbsent(list)) return E.right([]);
+  if (!isArray(list)) return E.left(fieldError(at, 'must be an array.'));
+  const other = list.findIndex((item) => !isObject(item));
+  return other < 0 ? E.right(objectsOf(list)) : E.left(fieldError(`${at}[${other}]`, 'must be an object.'));
+}
 
 /** A required string field. */
 export function stringOf(object: JsonObject, field: string, path: string): Either<GatewayError, string> {

@@ -2,26 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../../domain/shared/json.ts';
 import * as generateContent from './generate-content-sending.ts';
 import * as messagesBody from './messages-body-sending.ts';
-import * as unified from './unified-sending.ts';
-
-const claudeOnConverse = { model: 'anthropic.claude-sonnet-4-20250514-v1:0' };
-
-/** Each upstream body, with the field that a chat body is rejected for; `undefined` if it is sent. */
-const bodies: readonly (readonly [
-  string,
-  (body: { readonly [field: string]: Json }) => string | undefined,
-])[] = [
-  ['generate-content', (body) => generateContent.refused(body)],
-  ['converse', (body) => unified.rejected(body)],
-  ['converse, for the messages family', (body) => unified.rejected(body, claudeOnConverse)],
-  ...messagesBody.styles.map(
-    ([name, rules]) =>
-      [
-        name,
-        (body: object) => messagesBody.refusal({ ...messagesBody.minimal, ...body }, rules)?.param,
-      ] as const,
-  ),
-];
+import { translatedBodies } from './refused-fields.ts';
 
 const noNumbers: readonly Json[] = ['0.5', '', 'NaN', true, [], [0.5], {}];
 const noIntegers: readonly Json[] = [...noNumbers, 1.5, -1, 1e30];
@@ -57,7 +38,7 @@ const ofGenerateContent: readonly (readonly [string, readonly Json[]])[] = [
 /** The name of the field itself, or of a member of it. */
 const named = (field: string) => expect.stringMatching(new RegExp(`^${field}(?:[.[]|$)`));
 
-describe.each(bodies)('a chat control, for a body of %s,', (_, refusedFor) => {
+describe.each(translatedBodies)('a chat control, for a body of %s,', (_, refusedFor) => {
   it.each(everywhere)('is rejected by name if its value is invalid: %s', (field, values) => {
     for (const value of values) {
       const limit = field === 'max_completion_tokens' ? { max_tokens: null } : {};
@@ -104,7 +85,7 @@ describe('a chat control of generate-content', () => {
 });
 
 describe('the messages family', () => {
-  const family = bodies.filter(([name]) => !/^(?:generate-content|converse)$/.test(name));
+  const family = translatedBodies.filter(([name]) => !/^(?:generate-content|converse)$/.test(name));
 
   it.each(family)('takes a temperature from 0 to 1, in a body of %s', (_, refusedFor) => {
     expect(refusedFor({ temperature: 1.1 })).toBe('temperature');

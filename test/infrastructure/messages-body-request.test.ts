@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { toChatBody } from '../../domain/messages/to-chat.ts';
 import { messagesWatched, readMessagesRequest } from '../../domain/messages/messages-request.ts';
-import { type JsonObject, objectsOf, parseExact } from '../../domain/shared/json.ts';
+import { isArray, type Json, type JsonObject, objectsOf, parseExact } from '../../domain/shared/json.ts';
 import { parseDocument } from '../../domain/shared/json-document.ts';
 import {
   endpointbRules,
@@ -129,7 +129,11 @@ describe('messages', () => {
             content: null,
             refusal: null,
             function_call: null,
-            tool_calls: [call('toolu_1', 'weather', '{"city":"Ulm"}'), call('toolu_2', 'time', '')],
+            tool_calls: [
+              call('toolu_1', 'weather', '{"city":"Ulm"}'),
+              call('toolu_2', 'time', ''),
+              call('toolu_3', 'time', '{}'),
+            ],
           },
           { role: 'tool', tool_call_id: 'toolu_1', content: 'Rain.' },
           { role: 'user', content: 'Well?' },
@@ -144,6 +148,7 @@ describe('messages', () => {
         content: [
           { type: 'tool_use', id: 'toolu_1', name: 'weather', input: { city: 'Ulm' } },
           { type: 'tool_use', id: 'toolu_2', name: 'time', input: {} },
+          { type: 'tool_use', id: 'toolu_3', name: 'time', input: {} },
         ],
       },
       {
@@ -265,6 +270,8 @@ describe('messages', () => {
   });
 });
 
+const aCall = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } };
+
 describe('images', () => {
   const png = { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=', detail: 'low' } };
   const jpeg = { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: 'aGk=' } };
@@ -280,7 +287,9 @@ describe('images', () => {
       { role: 'user', content: [block, jpeg] },
     ]);
     const result = { role: 'tool', tool_call_id: 'a', content: [png] };
-    expect(sent({ ...minimal, messages: [user, result] }, invokeRules)['messages']).toMatchObject([
+    const messages = [{ role: 'assistant', tool_calls: [aCall] }, user, result];
+    expect(sent({ ...minimal, messages }, invokeRules)['messages']).toMatchObject([
+      { content: [{ type: 'tool_use', id: 'a' }] },
       {
         content: [
           { type: 'tool_result', tool_use_id: 'a', content: [block] },
@@ -342,7 +351,9 @@ describe('files', () => {
       },
     ]);
     const result = { role: 'tool', tool_call_id: 'a', content: [file(pdf, { filename: 'a.pdf' })] };
-    expect(sent({ ...minimal, messages: [user, result] }, endpointbRules)['messages']).toMatchObject([
+    const messages = [{ role: 'assistant', tool_calls: [aCall] }, user, result];
+    expect(sent({ ...minimal, messages }, endpointbRules)['messages']).toMatchObject([
+      { content: [{ type: 'tool_use' }] },
       { content: [{ type: 'tool_result', content: [document] }, { type: 'text' }] },
     ]);
   });
@@ -428,9 +439,25 @@ describe('a messages conversation translated to chat and back', () => {
     return new Set(ids).size === ids.length;
   };
 
+  /** Upstreams reject a result that answers no call: each answers an earlier one, and others are left out. */
+  function withAnswers(messages: readonly JsonObject[]): readonly JsonObject[] {
+    const calls: Json[] = [];
+    let results = 0;
+    const answering = (block: JsonObject): readonly JsonObject[] => {
+      if (block['type'] === 'tool_use') calls.push(block['id'] ?? null);
+      if (block['type'] !== 'tool_result') return [block];
+      const id = calls[results++ % calls.length];
+      return id === undefined ? [] : [{ ...block, tool_use_id: id }];
+    };
+    return messages.map(({ content, ...message }) => ({
+      ...message,
+      content: isArray(content) ? objectsOf(content).flatMap(answering) : (content ?? null),
+    }));
+  }
+
   it('keeps texts, images, calls and results, with bounded ids on both sides and every digit', () => {
     fc.assert(
-      fc.property(aConversation.filter(haveOwnIds), (messages) => {
+      fc.property(aConversation.filter(haveOwnIds).map(withAnswers), (messages) => {
         const text = JSON.stringify({ model: 'm', max_tokens: 9, messages });
         const document = parseDocument(text, messagesWatched, parseExact);
         if (E.isLeft(document)) throw new Error(document.left.message);

@@ -283,6 +283,7 @@ const aPart = fc.tuple(aText, aMark).map(([words, more]) => text(words, more));
 const aFile = fc
   .tuple(fc.constantFrom('pdf', 'txt'), aMark)
   .map(([extension, more]) => file(extension, more));
+const aCall = { id: 'call_1', type: 'function', function: { name: 'f0', arguments: '{}' } };
 const aChat = fc.record({
   model: fc.constant('m'),
   max_tokens: fc.constant(9),
@@ -295,8 +296,8 @@ const aChat = fc.record({
         fc.array(aPart).map((content) => ({ role: 'tool', tool_call_id: 'call_1', content })),
       ),
     )
-    .map((said) => [{ role: 'user', content: 'Hi' }, ...said]),
-  tools: fc.array(aMark.map((more) => tool('f', more))),
+    .map((said) => [{ role: 'user', content: 'Hi' }, { role: 'assistant', tool_calls: [aCall] }, ...said]),
+  tools: fc.array(aMark).map((marks) => marks.map((more, index) => tool(`f${index}`, more))),
 });
 
 it('a converse body always has at most four cache points, each after a block that may precede one, and no other change', () => {

@@ -1,25 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../domain/shared/json.ts';
 import * as generateContent from './generate-content-sending.ts';
-import * as messagesBody from './messages-body-sending.ts';
-import * as unified from './unified-sending.ts';
-
-/** Each upstream body, with the field that a chat body is rejected for. */
-const bodies: readonly (readonly [string, (body: JsonObject) => string | undefined])[] = [
-  ['generate-content', (body) => generateContent.refused(body)],
-  ['converse', (body) => unified.rejected(body)],
-  ...messagesBody.styles.map(
-    ([name, rules]) =>
-      [
-        name,
-        (body: JsonObject) => messagesBody.refusal({ ...messagesBody.minimal, ...body }, rules)?.param,
-      ] as const,
-  ),
-];
+import { translatedBodies } from './refused-fields.ts';
 
 const f = (more: JsonObject = {}): JsonObject => ({ type: 'function', function: { name: 'f', ...more } });
 
-describe.each(bodies)('a tool of a chat body, for a body of %s,', (_name, refusedFor) => {
+describe.each(translatedBodies)('a tool of a chat body, for a body of %s,', (_name, refusedFor) => {
   it.each<[string, string, JsonObject]>([
     ['parameters', 'are text', { parameters: '{}' }],
     ['parameters', 'are a list', { parameters: [] }],
@@ -48,7 +34,7 @@ describe.each(bodies)('a tool of a chat body, for a body of %s,', (_name, refuse
 });
 
 it('a name that begins with a digit is rejected for generate-content alone, and one with a dot for the others', () => {
-  for (const [body, refusedFor] of bodies) {
+  for (const [body, refusedFor] of translatedBodies) {
     const isOfA = body === 'generate-content';
     const name = isOfA ? '3d' : 'a.b';
     expect(refusedFor({ tools: [f({ name })] })).toBe('tools[0].function.name');

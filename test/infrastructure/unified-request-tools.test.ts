@@ -126,10 +126,12 @@ describe('tool calls and their results', () => {
     });
   });
 
+  const called = { role: 'assistant', tool_calls: [call('1')] };
+
   it.each([[''], [' \n'], [null], [[]], [[text('')]]])(
     'a result without content has a text in its place: %j',
     (content) => {
-      expect(turns([{ role: 'tool', tool_call_id: '1', content }])).toEqual([
+      expect(turns([called, { role: 'tool', tool_call_id: '1', content }]).slice(1)).toEqual([
         {
           role: 'user',
           content: [{ toolResult: { toolUseId: '1', content: [{ text: '(empty result)' }] } }],
@@ -146,7 +148,7 @@ describe('tool calls and their results', () => {
       image(png),
       file('c.csv', 'data:text/csv;base64,YQ=='),
     ];
-    expect(turns([{ role: 'tool', tool_call_id: '1', content }])).toEqual([
+    expect(turns([called, { role: 'tool', tool_call_id: '1', content }]).slice(1)).toEqual([
       {
         role: 'user',
         content: [
@@ -165,7 +167,7 @@ describe('tool calls and their results', () => {
         ],
       },
     ]);
-    expect(turns([{ role: 'tool', tool_call_id: '1', content: { b: 1 } }])).toMatchObject([
+    expect(turns([called, { role: 'tool', tool_call_id: '1', content: { b: 1 } }]).slice(1)).toMatchObject([
       { content: [{ toolResult: { content: [{ json: { b: 1 } }] } }] },
     ]);
   });

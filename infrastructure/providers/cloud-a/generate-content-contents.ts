@@ -3,15 +3,16 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import { exactObject, inputOf } from '../../../domain/calls/call-input.ts';
+import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
+  answersNoCall,
   emptyConversation,
   fieldError,
   unsupportedType,
   stringOf,
-  unavailableField,
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
@@ -94,24 +95,23 @@ function addSystem(parts: readonly JsonObject[], { turns, system, reminders }: R
 }
 
 function addAssistant(message: JsonObject, path: string, { turns, buckets }: Reading): Step {
-  const { audio, content, refusal, tool_calls } = message;
-  if (!isAbsent(audio)) return E.left(unavailableField(`${path}.audio`));
+  const members = assistantMembers(message, path);
+  if (E.isLeft(members)) return members;
+  const { content } = message;
   const parts = isAbsent(content) ? E.right([]) : assistantParts(content, `${path}.content`);
   if (E.isLeft(parts)) return parts;
   turns.say('model', parts.right);
-  if (isString(refusal)) turns.say('model', textParts(refusal));
-  const images = imageParts(message['images'], `${path}.images`, buckets);
+  turns.say('model', textParts(members.right.refusal));
+  const images = imageParts(members.right.images, `${path}.images`, buckets);
   if (E.isLeft(images)) return images;
   turns.say('model', images.right);
   turns.beginCalls();
-  for (const [index, call] of objectsOf(tool_calls).entries()) {
+  for (const [index, call] of members.right.calls.entries()) {
     const at = `${path}.tool_calls[${index}]`;
     const step = addCall(call, at, signatureOfCall(call, index, message), turns);
     if (E.isLeft(step)) return step;
   }
-  return isAbsent(message['function_call'])
-    ? done
-    : E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));
+  return done;
 }
 
 function assistantParts(content: Json, path: string): Parts {
@@ -132,8 +132,7 @@ function assistantParts(content: Json, path: string): Parts {
 }
 
 /** Images that the model generated, in the format of the answer that contained them. */
-function imageParts(images: Json | undefined, path: string, buckets: ReadableBuckets): Parts {
-  const made = objectsOf(images);
+function imageParts(made: readonly JsonObject[], path: string, buckets: ReadableBuckets): Parts {
   const other = made.findIndex(({ type }) => type !== 'image_url');
   if (other >= 0) return unsupportedType(made[other] ?? {}, `${path}[${other}]`);
   return pipe(
@@ -151,9 +150,11 @@ function addCall(call: JsonObject, path: string, signature: string | undefined, 
   const called = calledFunction(call, path);
   if (E.isLeft(called)) return called;
   const { name, members } = called.right;
+  const id = stringOf(call, 'id', path);
+  if (E.isLeft(id)) return id;
   const text = members['arguments'] ?? '';
   if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
-  turns.call(isString(call['id']) ? call['id'] : '', name, inputOf(text), signature);
+  turns.call(id.right, name, inputOf(text), signature);
   return done;
 }
 
@@ -162,8 +163,7 @@ function addResult(message: JsonObject, path: string, { turns, buckets }: Readin
   const id = stringOf(message, 'tool_call_id', path);
   if (E.isLeft(id)) return id;
   const call = turns.answered(id.right);
-  if (call === undefined)
-    return E.left(fieldError(`${path}.tool_call_id`, 'answers no call that came before it.'));
+  if (call === undefined) return E.left(answersNoCall(path));
   const { content } = message;
   const parts = isAbsent(content) ? E.right([]) : partsOf(content, `${path}.content`, buckets);
   if (E.isLeft(parts)) return parts;

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
+import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
@@ -16,10 +17,10 @@ import {
   objectsOf,
 } from '../../../domain/shared/json.ts';
 import {
+  answersNoCall,
   emptyConversation,
   fieldError,
   stringOf,
-  unavailableField,
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
 import {
@@ -149,21 +150,18 @@ const systemTexts = (blocks: readonly JsonObject[]): readonly JsonObject[] =>
 
 /** Reasoning that callers send back is dropped, because it is not replayed. */
 function assistantBlocks(message: JsonObject, path: string, writing: Writing): Blocks {
-  const foreign = ['audio', 'function_call'].find((field) => !isAbsent(message[field]));
-  if (foreign !== undefined) return E.left(unavailableField(`${path}.${foreign}`));
+  const members = assistantMembers(message, path);
+  if (E.isLeft(members)) return members;
   const content = contentBlocks(message['content'], `${path}.content`, assistantPart);
   if (E.isLeft(content)) return content;
-  const { refusal, tool_calls: calls } = message;
-  const refused = isString(refusal) ? textBlocks(refusal) : [];
-  if (isAbsent(calls)) return E.right([...content.right, ...refused]);
-  if (!isArray(calls)) return E.left(fieldError(`${path}.tool_calls`, 'must be an array.'));
-  writing.ids.beginAnswer();
-  const uses = E.traverseArrayWithIndex((index: number, call: Json) =>
+  const { refusal, calls } = members.right;
+  if (calls.length > 0) writing.ids.beginAnswer();
+  const uses = E.traverseArrayWithIndex((index: number, call: JsonObject) =>
     toolUse(call, `${path}.tool_calls[${index}]`, writing),
   )(calls);
   return pipe(
     uses,
-    E.map((blocks) => [...content.right, ...refused, ...blocks]),
+    E.map((blocks) => [...content.right, ...textBlocks(refusal), ...blocks]),
   );
 }
 
@@ -173,8 +171,7 @@ const assistantImages = ({ role, images }: JsonObject, path: string, names: Docu
     ? contentBlocks(images, `${path}.images`, userPart(names))
     : E.right([]);
 
-function toolUse(call: Json, path: string, { ids, tools }: Writing): Either<GatewayError, JsonObject> {
-  if (!isObject(call)) return E.left(fieldError(path, 'must be an object.'));
+function toolUse(call: JsonObject, path: string, { ids, tools }: Writing): Either<GatewayError, JsonObject> {
   const called = calledFunction(call, path);
   if (E.isLeft(called)) return called;
   const { name, members } = called.right;
@@ -209,6 +206,7 @@ function toolResult(message: JsonObject, path: string, names: DocumentNames, wri
   if (E.isLeft(blocks)) return blocks;
   if (!writing.tools)
     return E.right([{ text: `The tool call ${id.right} answered:` }, ...blocks.right.map(asUserBlock)]);
+  if (!writing.ids.knows(id.right)) return E.left(answersNoCall(path));
   const toolUseId = writing.ids.ofResult(id.right);
   const content = blocks.right.length === 0 ? emptyResult : blocks.right.map(unmarked);
   return E.right([{ toolResult: { toolUseId, content }, ...lastMark(blocks.right) }]);

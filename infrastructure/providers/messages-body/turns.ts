@@ -3,22 +3,16 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
+import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
 import { calledFunction } from '../../../domain/chat/chat-functions.ts';
 import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
+import { isAbsent, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
-  isAbsent,
-  isArray,
-  isObject,
-  isString,
-  type JsonObject,
-  objectsOf,
-} from '../../../domain/shared/json.ts';
-import {
+  answersNoCall,
   emptyConversation,
   fieldError,
   stringOf,
-  unavailableField,
 } from '../../../domain/shared/field-errors.ts';
 import {
   withMarkOnLastBlock,
@@ -127,14 +121,16 @@ function turnOf(message: JsonObject, path: string, rules: TurnRules): Either<Gat
 
 /** A tool result. String content stays a string. A cache mark inside the content becomes one of the whole result. */
 function toolResult(message: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
-  const { tool_call_id: id, content } = message;
-  if (!isString(id)) return E.left(fieldError(`${path}.tool_call_id`, 'must be a string.'));
+  const { content } = message;
+  const id = stringOf(message, 'tool_call_id', path);
+  if (E.isLeft(id)) return id;
+  if (!rules.ids.knows(id.right)) return E.left(answersNoCall(path));
   const blocks = contentBlocks(content, `${path}.content`, rules.media);
   if (E.isLeft(blocks)) return blocks;
   const result = isString(content) && content !== '' ? content : blocks.right.map(unmarked);
   return E.right({
     type: 'tool_result',
-    tool_use_id: rules.ids.ofResult(id),
+    tool_use_id: rules.ids.ofResult(id.right),
     ...(result.length === 0 ? {} : { content: result }),
     ...lastMark([...blocks.right, message]),
   });
@@ -142,21 +138,19 @@ function toolResult(message: JsonObject, path: string, rules: TurnRules): Either
 
 /** The content first, then the calls. Preserved reasoning is dropped. */
 function assistantBlocks(message: JsonObject, path: string, rules: TurnRules): Blocks {
-  if (!isAbsent(message['function_call']))
-    return E.left(unavailableField(`${path}.function_call`, 'use `tool_calls`'));
-  if (!isAbsent(message['audio'])) return E.left(unavailableField(`${path}.audio`));
+  const members = assistantMembers(message, path);
+  if (E.isLeft(members)) return members;
   const content = contentBlocks(message['content'], `${path}.content`, rules.media);
   if (E.isLeft(content)) return content;
-  const { refusal, tool_calls: calls } = message;
+  const { refusal, calls } = members.right;
   const uses: JsonObject[] = [];
-  if (isArray(calls)) rules.ids.beginAnswer();
-  for (const [index, call] of (isArray(calls) ? calls : []).entries()) {
-    const at = `${path}.tool_calls[${index}]`;
-    const use = isObject(call) ? toolUse(call, at, rules) : E.left(fieldError(at, 'must be an object.'));
+  if (calls.length > 0) rules.ids.beginAnswer();
+  for (const [index, call] of calls.entries()) {
+    const use = toolUse(call, `${path}.tool_calls[${index}]`, rules);
     if (E.isLeft(use)) return use;
     uses.push(use.right);
   }
-  return E.right([...content.right, ...(isString(refusal) ? textBlocks(refusal) : []), ...uses]);
+  return E.right([...content.right, ...textBlocks(refusal), ...uses]);
 }
 
 /** Only the user can send images, so those that another model made are sent as the user's (rule 17.61). */
