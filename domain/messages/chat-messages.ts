@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { carriedSignature, carriedThoughts, signed } from '../calls/thought-signature.ts';
 import { fieldError, unsupportedType, nameOf, stringOf } from '../shared/field-errors.ts';
+import { aBoolean, shapeError } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -149,6 +150,8 @@ interface ToolResult {
 function toolResult(block: JsonObject, path: string, marks: Marks): Either<GatewayError, ToolResult> {
   const id = nameOf(block, 'tool_use_id', path);
   if (E.isLeft(id)) return id;
+  const fault = shapeError(block, [['is_error', aBoolean]], `${path}.`);
+  if (fault !== undefined) return E.left(fault);
   const parts = resultParts(block, `${path}.content`);
   if (E.isLeft(parts)) return parts;
   const text = paragraphs(parts.right.flatMap(({ text }) => (isString(text) ? [text] : [])));

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { base64Of } from '../chat/data-url.ts';
 import { fieldError, nameOf, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
+import { aString, type FieldShapes, shapeError } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
 import { paragraphs, textPart } from '../shared/message-content.ts';
@@ -19,6 +20,8 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
   if (type !== 'image' && type !== 'document' && type !== 'search_result')
     return unsupportedType(block, path);
   if (asksForCitations(block)) return E.left(unavailableField(`${path}.citations`));
+  const fault = shapeError(block, headingShapes[type], `${path}.`);
+  if (fault !== undefined) return E.left(fault);
   if (type === 'search_result') return searchResultParts(block, path);
   if (refusesResizing(block))
     return E.left(
@@ -31,6 +34,19 @@ export function contentParts(block: JsonObject, path: string): ContentParts {
   if (!isObject(source)) return E.left(fieldError(at, 'must be an object.'));
   return type === 'image' ? imageParts(source, at) : documentParts(block, source, at);
 }
+
+/** What is told before the content of a block. */
+const headingShapes: Readonly<Record<'image' | 'document' | 'search_result', FieldShapes>> = {
+  image: [],
+  document: [
+    ['title', aString],
+    ['context', aString],
+  ],
+  search_result: [
+    ['title', aString],
+    ['source', aString],
+  ],
+};
 
 /** Chat completions have no citations: dropping the request for them would change the answer. */
 const asksForCitations = ({ citations }: JsonObject): boolean =>

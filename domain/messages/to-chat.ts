@@ -2,6 +2,8 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { identity } from 'fp-ts/lib/function.js';
 import { type ForeignFields, foreignIn } from '../compatibility/foreign-fields.ts';
+import { readReasoningRequest } from '../reasoning/reasoning-request.ts';
+import { anObject, shapeError } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -72,6 +74,8 @@ export function toChatBody(
   const foreign = foreignField(body, reader);
   if (foreign !== undefined) return E.left(unavailableField(foreign));
   if (numberOf(body['max_tokens']) === 0) return E.left(noAnswer);
+  const thinking = thinkingFault(document.value);
+  if (thinking !== undefined) return E.left(thinking);
   const messages = conversation(body, kept);
   if (E.isLeft(messages)) return messages;
   const tools = chatToolMembers(body, kept, writing);
@@ -134,6 +138,15 @@ function foreignToChat({ output_config: config, messages }: JsonObject): string 
   );
 }
 
+/**
+ * The error for an effort or thinking that the messages API does not have: dropping it would change the answer. An amount
+ * may be missing, as clients of compatible APIs leave it out (rule 26.304).
+ */
+function thinkingFault({ thinking, output_config }: JsonObject): GatewayError | undefined {
+  const asked = readReasoningRequest({ thinking, output_config });
+  return E.isLeft(asked) ? asked.left : undefined;
+}
+
 function isEmptyList(value: Json): boolean {
   return isArray(value) && value.length === 0;
 }
@@ -160,6 +173,9 @@ function responseFormat(
   body: JsonObject,
   { strict }: SchemaWriting,
 ): Either<GatewayError, JsonObject | undefined> {
+  const config = membersOf(body['output_config']);
+  const fault = shapeError(config, [['format', anObject]], 'output_config.');
+  if (fault !== undefined) return E.left(fault);
   const asked = outputFormat(body);
   if (asked === undefined) return E.right(undefined);
   const { format, path } = asked;

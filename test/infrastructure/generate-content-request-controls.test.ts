@@ -114,6 +114,14 @@ describe('generation controls', () => {
       'response_format.json_schema.schema',
     ],
     [
+      { response_format: { type: 'json_schema', json_schema: { schema: {}, description: 5 } } },
+      'response_format.json_schema.description',
+    ],
+    [
+      { response_format: { type: 'json_schema', json_schema: { schema: {}, strict: 'true' } } },
+      'response_format.json_schema.strict',
+    ],
+    [
       { response_format: { type: 'json_schema', json_schema: { name: 'a', description: 'A list.' } } },
       'response_format.json_schema.description',
     ],

@@ -153,6 +153,16 @@ describe('controls that only chat has', () => {
     ).toMatchObject({ param: 'response_format' });
   });
 
+  it.each<[string, unknown]>([
+    ['description', 5],
+    ['strict', 'true'],
+  ])('platform A: `%s` of a JSON schema is rejected by name if it is %j', (field, value) => {
+    const json_schema = { schema: { type: 'object' }, [field]: value };
+    expect(refusal({ ...minimal, response_format: { type: 'json_schema', json_schema } })).toMatchObject({
+      param: `response_format.json_schema.${field}`,
+    });
+  });
+
   it('invoke: native members are copied through', () => {
     const native = {
       anthropic_beta: ['computer-use-2025-01-24'],

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
+import { describedShapes } from '../../../domain/chat/chat-functions.ts';
 import { askedStops } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
@@ -146,6 +147,8 @@ function formatMembers(format: Json | undefined): Members {
 function schemaMembers(described: Json | undefined): Members {
   const at = 'response_format.json_schema';
   if (!isObject(described)) return E.left(fieldError(at, 'must be an object.'));
+  const fault = shapeError(described, describedShapes, `${at}.`);
+  if (fault !== undefined) return E.left(fault);
   const { schema, description } = described;
   if (isAbsent(schema))
     return isAbsent(description)

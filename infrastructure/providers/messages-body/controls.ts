@@ -6,6 +6,7 @@ import {
   foreignIn,
   withoutControls,
 } from '../../../domain/compatibility/foreign-fields.ts';
+import { describedShapes } from '../../../domain/chat/chat-functions.ts';
 import { askedStops, blankStop } from '../../../domain/chat/stop-sequences.ts';
 import { askedLimit } from '../../../domain/chat/token-limit.ts';
 import { describedSchema } from '../../../domain/chat/described-schema.ts';
@@ -120,6 +121,8 @@ export function outputConfigMember(body: JsonObject, rules: BodyRules): Members 
   const asked = format['json_schema'];
   if (!rules.takesSchemas || format['type'] !== 'json_schema' || !isObject(asked))
     return E.left(unavailableField('response_format'));
+  const fault = shapeError(asked, describedShapes, 'response_format.json_schema.');
+  if (fault !== undefined) return E.left(fault);
   if (!isObject(asked['schema']))
     return E.left(fieldError('response_format.json_schema.schema', 'must be an object.'));
   if (isObject(config) && !isAbsent(config['format']))

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { requestedReasoning } from '../../../domain/messages/effort.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import { chatOf } from './told-in-chat.ts';
+import { chatOf, faultOf } from './told-in-chat.ts';
 
-describe('effort and thinking are mapped or dropped, never rejected', () => {
+describe('effort and thinking are mapped or dropped', () => {
   const enabled = (budget_tokens?: unknown) => ({
     thinking: { type: 'enabled', budget_tokens, display: 'omitted' },
   });
@@ -16,8 +16,6 @@ describe('effort and thinking are mapped or dropped, never rejected', () => {
     [effort('xhigh'), 'xhigh'],
     [effort('max'), 'max'],
     [effort(null), undefined],
-    [effort(''), undefined],
-    [effort(7), undefined],
     [{ thinking: { type: 'adaptive', display: 'omitted' }, ...effort('high') }, 'high'],
     [{ thinking: { type: 'adaptive' } }, undefined],
     [{ thinking: { type: 'between_tools' } }, undefined],
@@ -34,16 +32,27 @@ describe('effort and thinking are mapped or dropped, never rejected', () => {
     [enabled(16_384), 'high'],
     [enabled(31_999), 'high'],
     [enabled(32_000), 'high'],
-    [enabled(0), undefined],
-    [enabled(-1), undefined],
-    [enabled('many'), undefined],
     [enabled(), undefined],
-    [{ thinking: {} }, undefined],
   ])('%j', (over, reasoning_effort) => {
     expect(chatOf(over)).toEqual({
       ...chatOf({}),
       ...(reasoning_effort === undefined ? {} : { reasoning_effort }),
     });
+  });
+
+  it.each<[object, string]>([
+    [effort(''), 'output_config.effort'],
+    [effort(7), 'output_config.effort'],
+    [effort(['high']), 'output_config.effort'],
+    [enabled(0), 'thinking.budget_tokens'],
+    [enabled(-1), 'thinking.budget_tokens'],
+    [enabled(1.5), 'thinking.budget_tokens'],
+    [enabled('many'), 'thinking.budget_tokens'],
+    [{ thinking: {} }, 'thinking.type'],
+    [{ thinking: { type: 'often' } }, 'thinking.type'],
+    [{ output_config: { format: 'json' } }, 'output_config.format'],
+  ])('unless the messages API does not have them, as %j, which is rejected by name', (over, param) => {
+    expect(faultOf(over)).toBe(param);
   });
 });
 

@@ -31,6 +31,10 @@ describe('tool results', () => {
     expect(chatMessages(user(result(over)).messages)).toEqual([toolMessage(content)]);
   });
 
+  it('are rejected by name if `is_error` is no boolean', () => {
+    expect(faultOf(user(result({ is_error: 'true' })))).toBe('messages[0].content[0].is_error');
+  });
+
   it('become tool messages also for an error without content', () => {
     expect(chatMessages(user(result({ is_error: true })).messages)).toEqual([toolMessage('Error: ')]);
   });

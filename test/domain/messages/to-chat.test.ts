@@ -248,7 +248,21 @@ describe('a user message', () => {
       { type: 'document', source: { type: 'content', content: [{ type: 'x' }] } },
       '.source.content[0].type',
     ],
-    ['an upload', { type: 'container_upload', file_id: 'x' }, '.type'],
+    [
+      'a document with a title that is a number',
+      { type: 'document', source: { type: 'text', data: 'd' }, title: 5 },
+      '.title',
+    ],
+    [
+      'a document with a context that is a list',
+      { type: 'document', source: { type: 'text', data: 'd' }, context: [] },
+      '.context',
+    ],
+    [
+      'a search result with a source that is an object',
+      { type: 'search_result', source: {}, title: 'T', content: [] },
+      '.source',
+    ],
     ['an upload', { type: 'container_upload', file_id: 'f' }, '.type'],
     ['a tool use', { type: 'tool_use', id: 'a', name: 'f', input: {} }, '.type'],
     ['an unknown block', { type: 'hologram' }, '.type'],
