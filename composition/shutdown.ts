@@ -9,10 +9,13 @@ import { endMs, type ProcessControl } from './process-control.ts';
 export const shutdownSteps = {
   /** Upstreams that are drained for their usage, because a hard budget needs it, are abandoned. */
   upstreamsMs: 5000,
-  /** Callers must have received the error that says that they are cut off, including callers of a drained upstream. */
-  announcedMs: 6000,
-  /** Records that may wait in the journal stop waiting for the database. */
+  /** Nothing waits for the database any longer: not an admission, and records that may be deferred go to the journal. */
   waitsCancelledMs: 8000,
+  /**
+   * Callers must have received their answer, or the error that says that they are cut off. Later than the step before,
+   * because a request that waits for the database is answered only when that wait is over (rule 31.340).
+   */
+  announcedMs: 9000,
   /** Anything that is not settled by now will not be. */
   settledMs: 10_000,
   /** Background work, pools and exporters that are not closed are abandoned. */
@@ -54,11 +57,11 @@ export async function shutDown(parts: ShutdownPorts, steps: Steps = shutdownStep
   const left = (step: number): number => Math.max(0, cutAt + step - performance.now());
   announceShutdown();
   endUpstreams(steps.upstreamsMs);
-  await until(idle, left(steps.announcedMs));
-  cut();
   await until(idle, left(steps.waitsCancelledMs));
   // A step and not a timer, because a process that was held up must not skip it.
   if (!idle()) cancelWaits();
+  await until(idle, left(steps.announcedMs));
+  cut();
   await until(idle, left(steps.settledMs));
   const unsettled = inFlight();
   await within(left(steps.releasedMs), release(left(steps.releasedMs)));

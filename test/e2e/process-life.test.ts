@@ -110,8 +110,8 @@ interface Stream {
   readonly ended: Promise<unknown>;
 }
 
-/** A stream whose upstream has sent its first content, and sends more on demand. */
-async function stream(url: string, key: string): Promise<Stream> {
+/** Sends a request for a stream. */
+function ask(url: string, key: string) {
   const requestId = randomUUID();
   const socket = beginExchange(url, {
     path: '/v1/chat/completions',
@@ -125,11 +125,17 @@ async function stream(url: string, key: string): Promise<Stream> {
   let text = '';
   socket.on('data', (piece: Buffer) => void (text += piece.toString()));
   const ended = new Promise((resolve) => socket.once('close', resolve));
+  return { requestId, text: () => text, ended };
+}
+
+/** A stream whose upstream has sent its first content, and sends more on demand. */
+async function stream(url: string, key: string): Promise<Stream> {
+  const asked = ask(url, key);
   const call = await held.next();
   call.head('stream');
   call.write(frames.content);
-  await eventually(() => (text.includes('piece') ? true : undefined));
-  return { requestId, call, text: () => text, ended };
+  await eventually(() => (asked.text().includes('piece') ? true : undefined));
+  return { ...asked, call };
 }
 
 const finish = ({ call }: Stream): void => {
@@ -407,7 +413,7 @@ describe('a gateway whose parent process has ended', () => {
 });
 
 describe('a shutdown while the database is frozen', () => {
-  it('completes within the grace and its limit, and the next start records a journaled stream', async () => {
+  it('answers every request within the grace and its limit, and the next start records a journaled stream', async () => {
     const own = { ...variables('brief'), GATEWAY_DATA_DIR: await makeTestFolder('frozen') };
     const gateway = await listening(
       startCommand(['serve'], { ...own, DATABASE_URL: proxy.to(database.url()) }),
@@ -417,6 +423,8 @@ describe('a shutdown while the database is frozen', () => {
     const steady = setInterval(() => torn.call.write(frames.content), 100);
     proxy.freeze();
     finish(whole);
+    const waiting = [ask(gateway.url, hard), ask(gateway.url, soft)];
+    await sleep(300);
     const { value, ms } = await timed(() => {
       gateway.child.kill('SIGTERM');
       return gateway.exited;
@@ -424,7 +432,10 @@ describe('a shutdown while the database is frozen', () => {
     clearInterval(steady);
     expect(value).toEqual({ code: 0, signal: null });
     expect(ms).toBeLessThan((briefSecs + endSecs) * 1000);
+    expect(torn.text()).toContain('shutting_down');
     expect(torn.text()).not.toContain('[DONE]');
+    expect(whole.text()).toContain('[DONE]');
+    for (const { text } of waiting) expect(text()).toMatch(/^HTTP\/1.1 503 [^]*"code":"shutting_down"/);
     const next = await listening(startCommand(['serve'], own));
     await eventually(async () => ((await traceOf(whole.requestId)).ledger.length === 1 ? true : undefined));
     next.child.kill('SIGTERM');

@@ -8,8 +8,8 @@ const never = new Promise<void>(() => undefined);
 /** The steps of a shutdown, a hundred times as fast. */
 const steps = {
   upstreamsMs: 50,
-  announcedMs: 60,
   waitsCancelledMs: 80,
+  announcedMs: 90,
   settledMs: 100,
   releasedMs: 140,
   endMs: 150,
@@ -82,10 +82,11 @@ describe('the shutdown of a process', () => {
     releaseHangs: false,
   };
 
-  it('is announced to callers before they are cut off, and waits for late settlements', async () => {
+  it('is announced to callers before they are cut off, which is after the waits, and waits for late settlements', async () => {
     const { at } = await ended(plan);
     expect((at['cut'] ?? 0) - (at['announced'] ?? 0)).toBeGreaterThanOrEqual(steps.announcedMs - 2);
-    const late = (steps.waitsCancelledMs + steps.settledMs) / 2;
+    expect(Object.keys(at)).toEqual(['announced', 'upstreams', 'waitsCancelled', 'cut', 'released']);
+    const late = (steps.announcedMs + steps.settledMs) / 2;
     expect(await ended({ ...plan, idleAfterMs: late })).toMatchObject({ unsettled: 0 });
   });
 
