@@ -4,6 +4,7 @@ import type { CloudBAuth } from '../../config/provider-auth.ts';
 import type { ProviderContext } from '../provider.ts';
 import { codeIn } from '../error-code.ts';
 import { Renewed } from './renewed.ts';
+import { requestsUntil } from './requests-until.ts';
 
 /** The credentials that requests are signed with. */
 export interface SigningCredentials {
@@ -50,7 +51,7 @@ export function signingCredentials(
 /**
  * Asks the default chain for credentials. The chain caches what it found, so a renewal forces a refresh. It shares one
  * request among concurrent callers, so a chain that did not answer in time is discarded: later renewals would otherwise
- * wait for the same request, as long as its connection hangs.
+ * wait for its further attempts, which fail by then.
  */
 function chain(region: string, warn: ProviderContext['warn']) {
   const quiet = (): void => undefined;
@@ -62,10 +63,10 @@ function chain(region: string, warn: ProviderContext['warn']) {
   return async (signal: AbortSignal) => {
     const library = await import('@aws-sdk/credential-provider-node');
     // Without `ignoreCache` the library reads the files of profiles once in the life of a process.
-    found ??= library.defaultProvider({ clientConfig: { region }, logger, ignoreCache: true });
+    const ask = (found ??= library.defaultProvider({ clientConfig: { region }, logger, ignoreCache: true }));
     signal.addEventListener('abort', giveUp, { once: true });
     try {
-      return await found({ forceRefresh: true });
+      return await requestsUntil(signal, () => ask({ forceRefresh: true }));
     } finally {
       signal.removeEventListener('abort', giveUp);
     }
