@@ -8,7 +8,10 @@ interface ExportResult {
   readonly error?: Error;
 }
 
-interface Exporter<Items> {
+/** The result of an export whose time is over, in the SDK's words. */
+export const timedOut: ExportResult = { code: 1, error: new Error('Request timed out') };
+
+export interface Exporter<Items> {
   readonly export: (items: Items, done: (result: ExportResult) => void) => void;
 }
 
@@ -16,12 +19,12 @@ interface Exporter<Items> {
  * Logs when exports begin to fail and when they work again. Not each failure: exports repeat every few seconds, and an
  * unavailable collector would fill the log.
  */
-export function loggingChanges<Items, E extends Exporter<Items>>(
-  exporter: E & Exporter<Items>,
+export function loggingChanges<Items>(
+  exporter: Exporter<Items>,
   signal: string,
   endpoint: string,
   log: Log,
-): Pick<E, 'export'> {
+): Exporter<Items> {
   let failing = false;
   watchRejections();
   const logChange = ({ code, error }: ExportResult): void => {

@@ -6,7 +6,8 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import type { PushMetricExporter, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Log } from '../logging.ts';
-import { loggingChanges } from './export-log.ts';
+import { requestsUntil } from '../requests-until.ts';
+import { type Exporter, loggingChanges, timedOut } from './export-log.ts';
 
 /** The longest that an export takes, including its retries. A working collector never needs as long. */
 export const exportTimeoutMs = 5000;
@@ -30,7 +31,7 @@ export function metricExporter(
     timeoutMillis: exportTimeoutMs,
     temporalityPreference: AggregationTemporalityPreference.CUMULATIVE,
   });
-  const logged = loggingChanges(exporter, 'metrics', url, log);
+  const logged = loggingChanges(endingInTime(exporter), 'metrics', url, log);
   return {
     export: (metrics, done) => logged.export(onlyOf(scopes, metrics), done),
     forceFlush: () => exporter.forceFlush(),
@@ -47,5 +48,21 @@ const onlyOf = (scopes: readonly string[], { resource, scopeMetrics }: ResourceM
 export function spanExporter({ endpoint, headers }: OtlpTarget, log: Log): SpanExporter {
   const url = `${endpoint}/v1/traces`;
   const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: exportTimeoutMs });
-  return { ...loggingChanges(exporter, 'traces', url, log), shutdown: () => exporter.shutdown() };
+  return {
+    ...loggingChanges(endingInTime(exporter), 'traces', url, log),
+    shutdown: () => exporter.shutdown(),
+  };
 }
+
+/**
+ * The SDK's timeout is that of a silence: while a collector sends a byte now and then, exports would stay open until
+ * there are thirty. So each ends when its time is over, and has failed, whatever part of its answer came (rule 25.340).
+ */
+const endingInTime = <Items>(exporter: Exporter<Items>): Exporter<Items> => ({
+  export: (items, done) => {
+    const deadline = AbortSignal.timeout(exportTimeoutMs);
+    requestsUntil(deadline, () =>
+      exporter.export(items, (result) => done(deadline.aborted ? timedOut : result)),
+    );
+  },
+});

@@ -85,7 +85,7 @@ export const rules: readonly Rule[] = [
     of: /^infrastructure\/providers\/auth\//,
     files: [
       /^infrastructure\/providers\/(?:auth\/|(?:provider|error-code)\.ts$)/,
-      /^infrastructure\/config\/provider-/,
+      /^infrastructure\/(?:config\/provider-|requests-until\.ts$)/,
       /^domain\//,
     ],
     packages: [fpTs, node, /^(?:google-auth-library|@aws-sdk\/(?:credential-provider-node|signature-v4))$/],
@@ -176,7 +176,7 @@ export const rules: readonly Rule[] = [
   {
     of: /^infrastructure\/telemetry\//,
     files: [
-      /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|(?:logging|release-version)\.ts$)/,
+      /^infrastructure\/(?:telemetry\/|config\/(?:server-config|process-variables)\.ts$|(?:logging|release-version|requests-until)\.ts$)/,
       /^application\/ports\//,
       /^domain\//,
     ],

@@ -183,6 +183,8 @@ describe('a collector', () => {
     ['takes a part', '3 items rejected'],
     ['is busy', '429, 502, 503 or 504'],
     ['is silent', 'timeout'],
+    ['trickles', 'timeout'],
+    ['trickles a refusal', 'timeout'],
     ['is not there', 'ECONNREFUSED'],
   ] as const)('that %s is logged with the cause: %s', async (mood, cause) => {
     const receiver = await collector();

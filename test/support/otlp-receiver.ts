@@ -47,7 +47,17 @@ export interface ReceivedMetric {
 }
 
 /** How a collector answers. */
-export type Mood = 'takes' | 'takes a part' | 'takes it late' | 'refuses' | 'is busy' | 'is silent';
+export type Mood =
+  | 'takes'
+  | 'takes a part'
+  | 'takes it late'
+  | 'refuses'
+  | 'is busy'
+  | 'is silent'
+  | 'trickles'
+  | 'trickles a refusal';
+
+const trickledStatus: Partial<Record<Mood, number>> = { trickles: 200, 'trickles a refusal': 400 };
 
 const lateMs = 500;
 const partial = JSON.stringify({ partialSuccess: { rejectedSpans: '3', errorMessage: 'token-0123456789' } });
@@ -85,6 +95,8 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     requests[path] = (requests[path] ?? 0) + 1;
     headers.push(req.headers);
     if (mood === 'is silent') return;
+    const trickled = trickledStatus[mood];
+    if (trickled !== undefined) return trickle(res.writeHead(trickled));
     if (mood === 'takes it late') await sleep(lateMs);
     const taken = !['refuses', 'is busy'].includes(mood) && ['/v1/traces', '/v1/metrics'].includes(path);
     if (taken) {
@@ -110,6 +122,12 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
     },
     close: () => closed(server),
   };
+}
+
+/** Sends a byte now and then, and never ends. */
+function trickle(res: ServerResponse): void {
+  const piece = setInterval(() => void res.write(' '), lateMs);
+  res.once('close', () => clearInterval(piece));
 }
 
 function closed(server: Server): Promise<void> {

@@ -1,10 +1,10 @@
 import type { defaultProvider } from '@aws-sdk/credential-provider-node';
 import * as E from 'fp-ts/lib/Either.js';
 import type { CloudBAuth } from '../../config/provider-auth.ts';
+import { requestsUntil } from '../../requests-until.ts';
 import type { ProviderContext } from '../provider.ts';
 import { codeIn } from '../error-code.ts';
 import { Renewed } from './renewed.ts';
-import { requestsUntil } from './requests-until.ts';
 
 /** The credentials that requests are signed with. */
 export interface SigningCredentials {

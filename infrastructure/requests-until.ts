@@ -16,7 +16,7 @@ subscribe('http.client.request.created', (message) => {
 
 /**
  * Runs work of a library that takes no signal. The HTTP requests that it makes end when the signal aborts, and so do
- * those that it makes later (rule 5.340): otherwise each attempt on a service that hangs would leave a connection open.
+ * those that it makes later: otherwise each attempt on a service that hangs would leave a connection open (rules 5.340,
+ * 25.340).
  */
-export const requestsUntil = <A>(signal: AbortSignal, work: () => Promise<A>): Promise<A> =>
-  deadline.run(signal, work);
+export const requestsUntil = <A>(signal: AbortSignal, work: () => A): A => deadline.run(signal, work);
