@@ -35,6 +35,7 @@ export async function prepareGateway(
   log: Log,
   { migrates, seeds, judge }: Preparation,
 ): Promise<void> {
+  if (migrates && seeds && judge !== undefined) await judgeUnmigrated(database, loaded, judge);
   await (migrates ? applyPending(database, log) : tellPending(database, log));
   await tellNewer(database, log);
   if (seeds) {
@@ -48,6 +49,25 @@ export async function prepareGateway(
   }
   await tellJournal(loaded.config.dataDir, log);
   await tellFewFiles(loaded.config.server, log);
+}
+
+/**
+ * A start that must not apply the file does not migrate the database either: it may belong to a gateway of an earlier
+ * release (rule 31.28). What a file ends is in the tables of the first two migrations; without them there is nothing to end.
+ */
+async function judgeUnmigrated(
+  { url, distribution }: Database,
+  loaded: LoadedConfig,
+  judge: StartJudge,
+): Promise<void> {
+  const pending = await pendingMigrations(url, migrationsFolder, distribution);
+  if (pending.length === 0 || pending.some((name) => name.startsWith('0002_'))) return;
+  const pool = await openPool(url, 1);
+  try {
+    await judge(loaded, seedStore(pool));
+  } finally {
+    await pool.end();
+  }
 }
 
 /** Logged in one line, in which functions are only counted: a first start applies some ninety files. */

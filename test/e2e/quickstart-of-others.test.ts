@@ -35,12 +35,15 @@ describe('npm start on a database that has another configuration', () => {
     const own = await file('own.yaml', good());
     expect(await runGateway(['seed'], variables(own))).toMatchObject({ code: 0 });
     const before = await inForce();
+    // As in a database of an earlier release: all functions are to be applied again.
+    await query('delete from schema_functions');
 
     const refused = await runGateway(['quickstart'], env);
     expect(refused.code).toBe(1);
     expect(refused.err).toContain('would remove 1 of 1 providers, 1 of 1 API keys from this database');
     expect(refused.err).toContain('--allow-shrink');
     expect(await inForce()).toEqual(before);
+    expect(await query('select name from schema_functions')).toEqual([]);
 
     expect((await start(['--allow-shrink'])).login).toContain('admin@example.com, password in ');
     expect(await inForce()).not.toEqual(before);
