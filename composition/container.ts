@@ -259,6 +259,7 @@ function bindApp(container: Container): void {
         gate: gates.models,
         mcp: mcp.services,
         pace: gates.pace,
+        turns: gates.turns,
         decompress,
         clock: ports.clock,
         digest: textDigest,

@@ -11,6 +11,7 @@ import { addFragment } from '../../domain/shared/fragments.ts';
 import { type GatewayError, invalidRequest, overloaded } from '../../domain/shared/gateway-error.ts';
 import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import type { Arrivals, BodyInProgress } from './body-pace.ts';
+import type { BodyTurns } from './body-turns.ts';
 import type { Lease } from './load-gate.ts';
 import { bodyFault, malformedBody } from './malformed-request.ts';
 import { header } from './request-context.ts';
@@ -52,15 +53,18 @@ export interface ReadBody {
 /** Below this size, encoding the text again costs less than assembling it from pieces of its bytes. */
 const minKeptBytes = 4096;
 
-/** Like {@link readJsonText}, for a body that may be sent upstream. */
-export const readJsonBody = async (
+/** Like {@link readJsonText}, for a body that may be sent upstream. It and its request are begun in their turn. */
+export async function readJsonBody(
   req: IncomingMessage,
-  terms: BodyTerms,
-): Promise<Either<GatewayError, ReadBody>> =>
-  pipe(
-    await readPieces(req, terms),
-    E.chain((pieces) => (sizeOf(pieces) > maxEventLoopBodyBytes ? sharedBodyOf(pieces) : bodyOf(pieces))),
-  );
+  { turns, ...terms }: BodyTerms & { readonly turns: BodyTurns },
+): Promise<Either<GatewayError, ReadBody>> {
+  const pieces = await readPieces(req, terms);
+  if (E.isLeft(pieces)) return pieces;
+  const bytes = sizeOf(pieces.right);
+  const turn = turns(bytes < minKeptBytes ? 0 : bytes);
+  if (turn !== undefined) await turn;
+  return bytes > maxEventLoopBodyBytes ? sharedBodyOf(pieces.right) : bodyOf(pieces.right);
+}
 
 type Pieces = readonly Uint8Array[];
 

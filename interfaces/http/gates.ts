@@ -1,6 +1,7 @@
 import type { McpGates } from './mcp/mcp-endpoint.ts';
 import { type LoginBodies, loginBodies } from './admin/login-bodies.ts';
 import { type Arrivals, bodyPace } from './body-pace.ts';
+import { type BodyTurns, bodyTurns } from './body-turns.ts';
 import { type LoadGate, type LoadLimits, loadGate } from './load-gate.ts';
 
 /**
@@ -36,6 +37,7 @@ export interface Gates {
   readonly admin: AdminGates;
   readonly mcp: McpGates;
   readonly pace: Arrivals;
+  readonly turns: BodyTurns;
   /**
    * Requests of all kinds that have not ended. Streams of MCP servers do not count, because they have no end of their
    * own.
@@ -63,6 +65,7 @@ export function gatesOf(limits: LoadLimits): Gates {
     admin,
     mcp,
     pace: bodyPace(),
+    turns: bodyTurns(),
     inFlight: () =>
       models.inFlight() +
       mcp.calls.inFlight() +

@@ -11,6 +11,7 @@ import { maxEventLoopBodyBytes } from '../../domain/shared/limits.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
+import { bodyTurns } from '../../interfaces/http/body-turns.ts';
 
 /** A body that arrives as the test controls, and the number of bytes held for it. */
 function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}) {
@@ -28,6 +29,7 @@ function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}
       state.stop = () => stop(tooSlow);
       return { received: () => undefined, paused: () => undefined, over: () => void (state.over += 1) };
     },
+    turns: bodyTurns(),
     decompress,
     ...over,
   });
@@ -122,6 +124,7 @@ describe('a request body', () => {
     const read = readJsonBody(req as unknown as IncomingMessage, {
       maxBytes: 9,
       lease,
+      turns: bodyTurns(),
       arrivals: bodyPace(),
     });
     expect(await read).toMatchObject(E.left({ message: 'The request body broke off.' }));

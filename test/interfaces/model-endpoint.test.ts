@@ -12,6 +12,7 @@ import { unusedStanding } from '../../domain/limits/rate-limit.ts';
 import { secretsOf } from '../../domain/payload/secrets.ts';
 import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
+import { bodyTurns } from '../../interfaces/http/body-turns.ts';
 import { streamKeepAlive } from '../../interfaces/http/keep-alive.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
 import { type ModelEndpointPorts, modelEndpoint } from '../../interfaces/http/public/model-endpoint.ts';
@@ -60,6 +61,7 @@ async function serving(over: Partial<ModelEndpointPorts>): Promise<{ url: string
       telemetry,
       gate: loadGate({ maxInFlight: 10, maxInFlightPerOwner: 2, maxBufferedBytes: 1e6 }),
       pace: bodyPace(),
+      turns: bodyTurns(),
       decompress,
       keepAlive: streamKeepAlive(() => 0),
       clock: { now: Date.now, newId: () => 'id' },
@@ -391,6 +393,32 @@ describe('a request body', () => {
       await until(() => heard.text !== '');
     }
     expect(texts.map((each) => each === text)).toEqual([true, true, true]);
+  });
+
+  it('begins few of the requests that arrive at one instant in one turn of the event loop', async () => {
+    let begun = 0;
+    let most = 0;
+    const { begin } = await slowDoor({
+      pace: bodyPace(),
+      bodyMaxBytes: 1e8,
+      gate: loadGate({ maxInFlight: 200, maxInFlightPerOwner: 200, maxBufferedBytes: 1e8 }),
+      serve: async () => {
+        if (begun === 0)
+          setImmediate(() => {
+            begun = 0;
+          });
+        begun += 1;
+        most = Math.max(most, begun);
+        return { kind: 'whole', text: '{}' };
+      },
+    });
+    const body = JSON.stringify({ a: 'x'.repeat(20_000) });
+    const all = Array.from({ length: 60 }, () => begin('a', `content-length: ${body.length}\r\n\r\n`));
+    await sleep(200);
+    for (const { socket } of all) socket.write(body);
+    await until(() => all.every(({ heard }) => heard.text.includes(' 200 ')));
+    // Seven have 128 KiB, and what is counted as one turn may be two.
+    expect(most).toBeLessThanOrEqual(14);
   });
 
   it("over its owner's limit of requests is rejected with 429 unread; other owners are served", async () => {

@@ -16,6 +16,7 @@ import {
   tooManyRequests,
 } from '../../../domain/shared/gateway-error.ts';
 import { type ReadBody, readJsonBody } from '../body.ts';
+import type { BodyTurns } from '../body-turns.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import { connectionHeaders, sendError } from '../error-presenter.ts';
 import type { Lease, LoadGate } from '../load-gate.ts';
@@ -35,6 +36,7 @@ export interface ModelEndpointPorts extends LimitsPorts {
   readonly telemetry: Telemetry;
   readonly gate: LoadGate;
   readonly pace: Arrivals;
+  readonly turns: BodyTurns;
   readonly decompress: Decompress;
   readonly keepAlive: KeepAlive;
   readonly clock: Clock;
@@ -120,7 +122,7 @@ const arrival = (
 const defect: GatewayError = { code: 'internal_error', message: '' };
 
 const bodyOf = (
-  { bodyMaxBytes, pace, decompress }: ModelEndpointPorts,
+  { bodyMaxBytes, pace, turns, decompress }: ModelEndpointPorts,
   context: RequestContext,
   lease: Lease,
 ): Promise<E.Either<GatewayError, ReadBody>> =>
@@ -128,6 +130,7 @@ const bodyOf = (
     maxBytes: bodyMaxBytes,
     lease,
     arrivals: closingWhenTooSlow(context, pace),
+    turns,
     decompress,
   });
 
