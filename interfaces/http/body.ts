@@ -27,7 +27,7 @@ const jsonType = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i;
 export interface BodyTerms {
   /** Applies to the body as it arrives, and again to its decompressed size. */
   readonly maxBytes: number;
-  readonly lease: Pick<Lease, 'hold'>;
+  readonly lease: Pick<Lease, 'hold' | 'giveBack'>;
   readonly arrivals: Arrivals;
   /** `undefined`: compressed bodies are rejected. */
   readonly decompress?: Decompress;
@@ -160,6 +160,8 @@ class Reading {
   private readonly pieces: Uint8Array[] = [];
   private arrived = 0;
   private size = 0;
+  private held = 0;
+  private isOver = false;
 
   constructor(
     req: IncomingMessage,
@@ -208,8 +210,13 @@ class Reading {
     const { maxBytes, lease } = this.terms;
     this.size += piece.length;
     if (this.size > maxBytes) this.stop(tooLarge(maxBytes));
-    else if (lease.hold(piece.length)) addFragment(this.pieces, piece);
+    else if (lease.hold(piece.length)) this.keep(piece);
     else this.stop(overloaded);
+  }
+
+  private keep(piece: Buffer): void {
+    this.held += piece.length;
+    addFragment(this.pieces, piece);
   }
 
   private readonly end = (): void => {
@@ -227,10 +234,22 @@ class Reading {
   }
 
   private done(read: Either<GatewayError, Pieces>): void {
+    if (this.isOver) return;
+    this.isOver = true;
     this.req.off('data', this.collect);
     this.req.off('end', this.end);
     this.arriving?.over();
     this.decompression?.cancel();
+    if (E.isLeft(read)) this.drop();
     this.resolve(read);
+  }
+
+  /**
+   * Frees the room at once, and not when the refusal is sent: of bodies that arrive together and are too many, each
+   * would take some of it, and all would be refused (rule 27.341).
+   */
+  private drop(): void {
+    this.pieces.length = 0;
+    this.terms.lease.giveBack(this.held);
   }
 }

@@ -6,6 +6,8 @@ export interface Lease extends HeldMemory {
    * Names the owner of the request, before it holds anything. False when that owner has as many in flight as allowed.
    */
   readonly belongsTo: (owner: string) => boolean;
+  /** Gives back bytes before the request ends, because what they were reserved for was dropped. */
+  readonly giveBack: (bytes: number) => void;
   readonly release: () => void;
 }
 
@@ -83,6 +85,10 @@ class RequestLease implements Lease {
     this.add(more);
     this.unfinished = bytes;
     return true;
+  };
+
+  readonly giveBack = (bytes: number): void => {
+    if (this.keepers > 0) this.add(-bytes);
   };
 
   readonly heldBytes = (): number => this.bytes;

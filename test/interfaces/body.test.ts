@@ -12,6 +12,7 @@ import { decompress } from '../../infrastructure/providers/decompression.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
 import { bodyTurns } from '../../interfaces/http/body-turns.ts';
+import { loadGate } from '../../interfaces/http/load-gate.ts';
 
 /** A body that arrives as the test controls, and the number of bytes held for it. */
 function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}) {
@@ -24,6 +25,7 @@ function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}
         state.held += bytes;
         return true;
       },
+      giveBack: (bytes) => void (state.held -= bytes),
     },
     arrivals: (stop) => {
       state.stop = () => stop(tooSlow);
@@ -51,16 +53,35 @@ describe('a request body', () => {
     await turn();
     state.stop();
     expect(await read).toEqual(E.left(tooSlow));
-    const { held } = state;
     for (let at = 1000; at < body.length; at += 1000) {
       req.write(body.subarray(at, at + 1000));
       await turn();
     }
     req.end();
     for (let each = 0; each < 20; each += 1) await turn();
-    expect([state.held, state.over > 0]).toEqual([held, true]);
+    expect([state.held, state.over > 0]).toEqual([0, true]);
     // The rest is read and discarded, so that the answer can be sent.
     expect(req.readableEnded).toBe(true);
+  });
+
+  it('that finds no room gives its own back at once, so that of several that arrive together some are served', async () => {
+    const gate = loadGate({ maxInFlight: 9, maxInFlightPerOwner: 9, maxBufferedBytes: 100_000 });
+    const bodies = Array.from({ length: 5 }, () => {
+      const lease = gate.enter();
+      if (lease === undefined) throw new Error('the gate admits nine');
+      return { ...arriving({}, { lease }), lease };
+    });
+    for (const text of [`"${'x'.repeat(29_999)}`, `${'x'.repeat(29_999)}"`])
+      for (const { req } of bodies) {
+        req.write(text);
+        await turn();
+      }
+    for (const { req } of bodies) req.end();
+    const read = await Promise.all(bodies.map((each) => each.read));
+    const overloaded = E.left(expect.objectContaining({ code: 'overloaded' }));
+    const served = E.right(expect.anything());
+    expect(read).toEqual([overloaded, served, overloaded, overloaded, overloaded]);
+    expect(bodies.map(({ lease }) => lease.heldBytes())).toEqual([0, 60_000, 0, 0, 0]);
   });
 
   it.each([
@@ -120,7 +141,7 @@ describe('a request body', () => {
     const req = Object.assign(new PassThrough(), { headers: {}, complete: false });
     req.destroy();
     await turn();
-    const lease = { hold: () => true };
+    const lease = { hold: () => true, giveBack: () => undefined };
     const read = readJsonBody(req as unknown as IncomingMessage, {
       maxBytes: 9,
       lease,

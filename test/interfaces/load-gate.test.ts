@@ -82,6 +82,17 @@ describe('a load gate', () => {
     expect([lease?.holdUnfinished(500), roomFor(200)]).toEqual([true, true]);
   });
 
+  it('frees bytes that are given back before the end of a request, once', () => {
+    const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 8, maxBufferedBytes: 200 });
+    const [lease, other] = [enter(gate, 'a'), enter(gate, 'b')];
+    expect([lease?.hold(150), other?.hold(150)]).toEqual([true, false]);
+    lease?.giveBack(100);
+    expect([lease?.heldBytes(), other?.hold(150)]).toEqual([50, true]);
+    lease?.release();
+    lease?.giveBack(50);
+    expect([other?.hold(50), other?.hold(1)]).toEqual([true, false]);
+  });
+
   it("counts an owner's requests also while earlier ones keep payloads without bytes", () => {
     const gate = loadGate({ maxInFlight: 8, maxInFlightPerOwner: 2, maxBufferedBytes: 200 });
     const kept = [enter(gate, 'a'), enter(gate, 'a')].map((lease) => {

@@ -25,7 +25,7 @@ const hasBody = (req: IncomingMessage): boolean =>
 export async function readAdminBody(
   req: IncomingMessage,
   maxBytes: number,
-  lease: Pick<Lease, 'hold'>,
+  lease: Pick<Lease, 'hold' | 'giveBack'>,
   arrivals: Arrivals,
 ): Promise<Either<GatewayError, JsonObject | undefined>> {
   if (!hasBody(req)) return E.right(undefined);

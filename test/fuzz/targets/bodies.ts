@@ -61,6 +61,7 @@ async function checkBody(input: Buffer, probe: Probe): Promise<string> {
         held += bytes;
         return true;
       },
+      giveBack: () => undefined,
     },
     arrivals: () => ({ received: () => undefined, paused: () => undefined, over: () => undefined }),
     decompress,
