@@ -43,9 +43,9 @@ export const failureInStream = ({ message, labels }: ReportedFailure, status?: n
  * The upstream's own message, from any envelope in use: `{error: {message}}`; `{message}`, where `error` beside it is
  * only the status in words; `{error: "…"}`; `{detail}` with text, an envelope or the errors of fields; `{message}` with
  * the same; `{Message}`; `{msg}`; `{originalMessage}`; `{response: {error}}`; `{base_resp: {status_msg}}`; the first of
- * `{errors}`, which may have a `description` instead; `{text, error_code}`; the first of `{messages, httpStatus}`; any
- * of these in `{error}`; `{title, status}`; and the first item of an array where one of these is expected. Never the
- * raw body.
+ * `{errors}`, which may have a `description` instead, or those by field, `{errors: {field: ["…"]}}`; `{text,
+ * error_code}`; the first of `{messages, httpStatus}`; any of these in `{error}`; `{title, status}`; and the first item
+ * of an array where one of these is expected. Never the raw body.
  */
 export function upstreamMessage(body: Json | undefined): string | undefined {
   for (const { error: errors, message, detail, Message, msg, originalMessage } of envelopesOf(body)) {
@@ -146,6 +146,9 @@ function envelopesOf(body: Json | undefined): readonly JsonObject[] {
     ...(isArray(message) ? [{ detail: message }] : []),
     ...(isObject(response) ? [{ error: response['error'] ?? null }] : []),
     ...(isArray(errors) ? firstError(errors) : []),
+    ...[errors, membersOf(error)['errors']]
+      .filter(isObject)
+      .map((named) => ({ message: errorsByField(named) })),
     ...refusalsIn(object),
     // https://www.rfc-editor.org/rfc/rfc9457, when there is no detail.
     ...(numberOf(object['status']) === undefined ? [] : [{ message: object['title'] ?? null }]),
@@ -173,6 +176,16 @@ function refusalsIn(body: JsonObject): readonly JsonObject[] {
 
 /** Field errors that one message lists. */
 const maxFieldErrors = 3;
+
+/** Turns `{errors: {model: ["…"]}}` of Rails, Laravel and ASP.NET into `model: …`, with the first error of each field. */
+const errorsByField = (errors: JsonObject): string =>
+  Object.entries(errors)
+    .flatMap(([field, all]) => {
+      const error = firstOf(all);
+      return isString(error) && error !== '' ? [`${field}: ${error}`] : [];
+    })
+    .slice(0, maxFieldErrors)
+    .join('; ');
 
 /** Turns `{detail: [{loc: ["body", "messages", 0], msg}]}` into `messages.0: …`. */
 function fieldErrors(detail: readonly Json[]): string | undefined {

@@ -72,6 +72,23 @@ describe('the upstream’s own message', () => {
     ['field faults as {message}', { message: [{ loc: ['body', 'n'], msg: 'm' }] }, 'n: m'],
     ['the first of {errors}', { success: false, errors: [{ message: 'm' }, { message: 'n' }] }, 'm'],
     ['the first of {errors} as text', { errors: ['m', 'n'] }, 'm'],
+    [
+      'errors by field',
+      {
+        title: 'n',
+        status: 400,
+        errors: { model: ['m', 'n'], max_tokens: 'o', other: [], n: [7], stop: ['p'] },
+      },
+      'model: m; max_tokens: o; stop: p',
+    ],
+    [
+      'at most three errors by field',
+      { errors: { a: ['m'], b: ['n'], c: ['o'], d: ['p'] } },
+      'a: m; b: n; c: o',
+    ],
+    ['a message beside errors by field', { message: 'm', errors: { model: ['n'] } }, 'm'],
+    ['errors by field without messages', { errors: { model: [{ x: 1 }], n: '' } }, undefined],
+    ['errors by field in {error}', { error: { code: 422, errors: { model: ['m'] } } }, 'model: m'],
     ['a description in {errors}', { tpe: 'BadRequest', errors: [{ description: 'm', key: 'k' }] }, 'm'],
     [
       'the first of {messages} beside a status',
