@@ -201,6 +201,10 @@ describe('rate limits over the admin API', () => {
     expect(await admin('PUT', path, { requests_per_minute: 1 }, { 'if-match': '"2"' })).toMatchObject({
       status: 409,
     });
+    expect(await admin('PUT', path, { requests_per_minute: 1 }, { 'if-match': '"0"' })).toMatchObject({
+      status: 400,
+      error: { param: 'if-match', message: '`If-Match` must name a version in quotes, such as "3".' },
+    });
   });
 
   it.each([

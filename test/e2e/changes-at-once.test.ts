@@ -111,7 +111,7 @@ const inOrder = (answers: readonly AdminAnswer[]): readonly number[] =>
 describe('concurrent changes of one object', () => {
   it('are tested for every changing route: with a version if it takes `If-Match`, without one otherwise', () => {
     const [versions, none] = [true, false].map((has) =>
-      namesOf(changing.filter(({ ifMatch }) => (ifMatch !== undefined) === has)),
+      namesOf(changing.filter(({ isVersioned = false }) => isVersioned === has)),
     );
     expect(Object.keys(versioned).toSorted()).toEqual(versions);
     expect(Object.keys(unversioned).toSorted()).toEqual(none);

@@ -103,7 +103,6 @@ interface DeclaredOpen<C extends t.Mixed> extends Pick<AdminEndpoint, 'gate' | '
 export const openRoute = <C extends t.Mixed>(declared: DeclaredOpen<C>): OpenRoute => ({
   query: {},
   body: undefined,
-  ifMatch: undefined,
   ...declared,
 });
 

@@ -7,7 +7,7 @@ import { changesState } from '../../../domain/identity/cross-origin.ts';
 import { type ErrorCode, type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { isObject, type Json } from '../../../domain/shared/json.ts';
 import { pageValue } from '../answers.ts';
-import { type Input, type Inputs, readInputs, type ValuesOf } from './inputs.ts';
+import { type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import type { AdminData } from '../json-text.ts';
 import { pageShape, readPage, readQuery } from './query.ts';
 
@@ -47,8 +47,8 @@ export interface RouteTerms {
   readonly query: Inputs;
   /** `undefined`: it takes no body. */
   readonly body: BodyInputs | undefined;
-  /** `undefined`: the object has no versions. */
-  readonly ifMatch: Input<unknown> | undefined;
+  /** Its object has versions, of which `If-Match` may name the one to change. */
+  readonly isVersioned?: boolean;
   /** The codec of `data`. */
   readonly answer: t.Mixed;
   /** It reads a replica where there is one, and `meta` says how far that replica has caught up. */
@@ -67,51 +67,44 @@ export interface AdminRoute extends RouteTerms {
 }
 
 /** A call whose inputs were decoded by the codecs of its route. */
-export interface ReadCall<Q extends Inputs, B extends Inputs, V> {
+export interface ReadCall<Q extends Inputs, B extends Inputs> {
   readonly admin: Admin;
   readonly params: Readonly<Record<string, string>>;
   readonly query: ValuesOf<Q>;
   readonly body: ValuesOf<B>;
   /** The version that `If-Match` names. */
-  readonly ifMatch: V | undefined;
+  readonly ifMatch: number | undefined;
 }
 
-interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed, V> {
+interface Declared<Q extends Inputs, B extends Inputs, C extends t.Mixed> {
   readonly method: RouteTerms['method'];
   readonly path: string;
   readonly summary: string;
   readonly query?: Q;
   readonly body?: BodyInputs<B>;
-  readonly ifMatch?: Input<V>;
+  readonly isVersioned?: boolean;
   readonly answer: C;
   readonly errors?: readonly ErrorCode[];
   readonly isRead?: boolean;
   readonly fromReplica?: boolean;
   readonly sessionOnly?: boolean;
-  readonly handle: (call: ReadCall<Q, B, V>) => Promise<Either<AdminFailure, t.TypeOf<C>>>;
+  readonly handle: (call: ReadCall<Q, B>) => Promise<Either<AdminFailure, t.TypeOf<C>>>;
 }
 
 const none: Inputs = {};
 
 /** A route from its declaration: its codecs decode the inputs before `handle` is called. */
-export const adminRoute = <
-  C extends t.Mixed,
-  Q extends Inputs = Inputs,
-  B extends Inputs = Inputs,
-  V = unknown,
->({
+export const adminRoute = <C extends t.Mixed, Q extends Inputs = Inputs, B extends Inputs = Inputs>({
   query = none as Q,
   body,
-  ifMatch,
   errors = [],
   handle,
   isRead,
   ...declared
-}: Declared<Q, B, C, V>): AdminRoute => ({
+}: Declared<Q, B, C>): AdminRoute => ({
   ...declared,
   query,
   body,
-  ifMatch,
   errors,
   isRead: isRead ?? !changesState(declared.method),
   handle: async (call) => {
@@ -119,7 +112,7 @@ export const adminRoute = <
     if (E.isLeft(asked)) return asked;
     const given = readBody(call.body, body);
     if (E.isLeft(given)) return given;
-    const version = readVersion(call.ifMatch, ifMatch);
+    const version = readVersion(call.ifMatch, declared.isVersioned);
     if (E.isLeft(version)) return version;
     const { admin, params } = call;
     return handle({ admin, params, query: asked.right, body: given.right, ifMatch: version.right });
@@ -157,7 +150,6 @@ export const listRoute = <Q extends Inputs, C extends t.Mixed, A>({
   method: 'GET',
   query: { ...query, ...pageShape },
   body: undefined,
-  ifMatch: undefined,
   answer: pageValue(item),
   errors,
   isRead: true,
@@ -190,16 +182,19 @@ export function readBody<B extends Inputs>(
 }
 
 const quoted = /^(?:W\/)?"(.*)"$/;
+const versionShape = /^[1-9]\d{0,8}$/;
 
-function readVersion<V>(
+function readVersion(
   header: string | undefined,
-  codec: Input<V> | undefined,
-): Either<GatewayError, V | undefined> {
+  isVersioned = false,
+): Either<GatewayError, number | undefined> {
   if (header === undefined) return E.right(undefined);
-  if (codec === undefined)
+  if (!isVersioned)
     return E.left(invalidRequest('What is at this path has no versions to match.', 'if-match'));
-  const read = codec.decode(quoted.exec(header)?.[1] ?? header);
-  return E.isLeft(read) ? E.left(invalidRequest(`\`If-Match\` ${read.left[0]?.message}.`, 'if-match')) : read;
+  const version = quoted.exec(header)?.[1] ?? header;
+  return versionShape.test(version)
+    ? E.right(Number(version))
+    : E.left(invalidRequest('`If-Match` must name a version in quotes, such as "3".', 'if-match'));
 }
 
 /** No object has the id in this path parameter. */

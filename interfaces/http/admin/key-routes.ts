@@ -9,7 +9,7 @@ import { changedAnswer, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
 import { choiceInput, optionalInput, nullableInput, otherwise, textInput, integerInput } from './inputs.ts';
 import { apiKeyBody, presentKey, presentShownKey, shownKeyBody } from './key-bodies.ts';
-import { displayNameInput, modelsInput, versionInput } from './object-inputs.ts';
+import { displayNameInput, modelsInput } from './object-inputs.ts';
 import { instantInput, nameParam, uuidIn } from './query.ts';
 
 const root = '/api/v1/admin/api-keys';
@@ -98,7 +98,7 @@ const change = (ports: KeyPorts): AdminRoute =>
     method: 'PATCH',
     path,
     summary: 'Changes the name, the allowed models and the expiry of an API key.',
-    ifMatch: versionInput,
+    isVersioned: true,
     body: {
       of: 'a change of an API key',
       members: {
@@ -108,7 +108,7 @@ const change = (ports: KeyPorts): AdminRoute =>
       },
     },
     answer: apiKeyBody,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, body, ifMatch }) => {
       const patch = { name: body.name, allowedModels: body.allowed_models, expiresAt: body.expires_at };
       const changed = await changeKey(ports)({
@@ -126,9 +126,9 @@ const revocation = (ports: KeyPorts): AdminRoute =>
     method: 'DELETE',
     path,
     summary: 'Revokes an API key for good; every replica refuses it within 5 seconds.',
-    ifMatch: versionInput,
+    isVersioned: true,
     answer: apiKeyBody,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, ifMatch }) =>
       changedAnswer(
         await ports.keys.revoke({ id: params[param] ?? '', version: ifMatch, author: admin }),
@@ -142,13 +142,13 @@ const rotation = (ports: KeyPorts): AdminRoute =>
     path: `${path}/rotate`,
     summary:
       'Gives an API key a new secret, shown in this answer alone; the one before it lives on for a while.',
-    ifMatch: versionInput,
+    isVersioned: true,
     body: {
       of: 'a rotation',
       members: { overlap_secs: otherwise(integerInput(0, maxOverlapSecs), 0) },
     },
     answer: shownKeyBody,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, body, ifMatch }) => {
       const rotated = await rotateKey(ports)({
         id: params[param] ?? '',

@@ -23,15 +23,6 @@ export const emailInput: Input<string> = input(
   (given) => (typeof given === 'string' && isEmail(given) ? foldEmail(given) : undefined),
 );
 
-const versionShape = /^[1-9]\d{0,8}$/;
-
-/** The version that a change applies to, in `If-Match`. */
-export const versionInput: Input<number> = input(
-  'must name a version in quotes, such as "3"',
-  { type: 'string', pattern: '^(W/)?"[1-9][0-9]{0,8}"$' },
-  (given) => (typeof given === 'string' && versionShape.test(given) ? Number(given) : undefined),
-);
-
 const maxModels = 10_000;
 const maxModelChars = 256;
 

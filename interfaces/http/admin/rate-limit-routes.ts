@@ -12,7 +12,7 @@ import {
   notFound,
 } from './admin-route.ts';
 import { choiceInput, optionalInput } from './inputs.ts';
-import { anyId, uuidIn, integerParam } from './query.ts';
+import { anyId, uuidIn } from './query.ts';
 import { limitBody, limitTerms, presentLimit, rateLimit, removedLimit } from './rate-limit-bodies.ts';
 
 export interface RateLimitRoutePorts {
@@ -35,9 +35,6 @@ const namedBy: Readonly<Record<SubjectKind, Named>> = {
   team: { segment: 'teams', param: 'team_id', what: 'team', idIn: anyId },
   model: { segment: 'models', param: 'model_id', what: 'model', idIn: anyId },
 };
-
-/** A version in `If-Match`. */
-const version = integerParam(1, 2_147_483_647);
 
 /** Rate limits with their current use, and their changes. An identical PUT changes nothing. */
 export const rateLimitRoutes = (ports: RateLimitRoutePorts): readonly AdminRoute[] => [
@@ -71,7 +68,7 @@ function subjectRoutes({ rateLimits }: RateLimitRoutePorts, kind: SubjectKind): 
       path,
       summary: `Sets the rate limit of one ${what}, all of it; identical terms change nothing.`,
       body: limitBody,
-      ifMatch: version,
+      isVersioned: true,
       answer: rateLimit,
       errors: ['not_found'],
       handle: async ({ params, body, admin, ifMatch }) => {
@@ -87,7 +84,7 @@ function subjectRoutes({ rateLimits }: RateLimitRoutePorts, kind: SubjectKind): 
       method: 'DELETE',
       path,
       summary: `Takes the rate limit of one ${what} away.`,
-      ifMatch: version,
+      isVersioned: true,
       answer: removedLimit,
       errors: ['not_found'],
       handle: async ({ params, admin, ifMatch }) => {

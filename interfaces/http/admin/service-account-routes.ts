@@ -5,7 +5,7 @@ import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { taken, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
 import { flagInput, optionalInput } from './inputs.ts';
-import { displayNameInput, ownerIdInput, versionInput } from './object-inputs.ts';
+import { displayNameInput, ownerIdInput } from './object-inputs.ts';
 import { accountBody, changedAccount, presentAccount, presentEffects } from './owner-bodies.ts';
 import { anyId, flagParam, nameParam } from './query.ts';
 
@@ -75,7 +75,7 @@ const change = (serviceAccounts: ServiceAccounts): AdminRoute =>
     method: 'PATCH',
     path: `${root}/:${param}`,
     summary: 'Changes a service account; the keys of one that is not active are refused.',
-    ifMatch: versionInput,
+    isVersioned: true,
     body: {
       of: 'a change of a service account',
       members: {
@@ -85,7 +85,7 @@ const change = (serviceAccounts: ServiceAccounts): AdminRoute =>
       },
     },
     answer: changedAccount,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, body: { team_id: teamId, ...others }, ifMatch }) => {
       const changed = await serviceAccounts.change({
         id: params[param] ?? '',

@@ -5,7 +5,7 @@ import { type AdminFailure, type AdminRoute, adminRoute, listRoute, notFound } f
 import { taken, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
 import { choiceInput, flagInput, optionalInput } from './inputs.ts';
-import { displayNameInput, ownerIdInput, versionInput } from './object-inputs.ts';
+import { displayNameInput, ownerIdInput } from './object-inputs.ts';
 import {
   changedTeam,
   memberBody,
@@ -70,13 +70,13 @@ const change = (teams: Teams): AdminRoute =>
     method: 'PATCH',
     path,
     summary: 'Changes a team; the keys of one that is not active are refused, and its budget stays.',
-    ifMatch: versionInput,
+    isVersioned: true,
     body: {
       of: 'a change of a team',
       members: { name: optionalInput(displayNameInput), active: optionalInput(flagInput) },
     },
     answer: changedTeam,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, body, ifMatch }) => {
       const changed = await teams.change({
         id: params[param] ?? '',

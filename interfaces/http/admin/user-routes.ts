@@ -5,7 +5,7 @@ import { type AdminRoute, adminRoute, conflictWith, listRoute } from './admin-ro
 import { taken, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
 import { choiceInput, flagInput, optionalInput, otherwise } from './inputs.ts';
-import { displayNameInput, emailInput, versionInput } from './object-inputs.ts';
+import { displayNameInput, emailInput } from './object-inputs.ts';
 import { changedUser, presentEffects, presentUser, userBody } from './owner-bodies.ts';
 import { flagParam, nameParam } from './query.ts';
 
@@ -80,7 +80,7 @@ const change = (users: Users): AdminRoute =>
     method: 'PATCH',
     path: `${root}/:${param}`,
     summary: 'Changes a user; one who is not active is refused everywhere, and keeps budgets and keys.',
-    ifMatch: versionInput,
+    isVersioned: true,
     body: {
       of: 'a change of a user',
       members: {
@@ -91,7 +91,7 @@ const change = (users: Users): AdminRoute =>
       },
     },
     answer: changedUser,
-    errors: ['not_found', 'conflict'],
+    errors: ['not_found'],
     handle: async ({ admin, params, body, ifMatch }) => {
       const { request_logging_enabled: requestLoggingEnabled, ...others } = body;
       const changed = await users.change({

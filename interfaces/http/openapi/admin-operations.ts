@@ -5,7 +5,7 @@ import type { AdminRoute, BodyInputs, RouteTerms } from '../admin/admin-route.ts
 import type { OpenRoute } from '../admin/admin-endpoint.ts';
 import { redirectValue } from '../admin/redirect.ts';
 import { answerSchema } from '../answers.ts';
-import type { Input, Inputs } from '../admin/inputs.ts';
+import type { Inputs } from '../admin/inputs.ts';
 import { errorAnswers } from './error-answers.ts';
 import { exampleOf } from './examples.ts';
 
@@ -50,11 +50,11 @@ function operationOf(
   security: readonly JsonObject[],
   common: readonly ErrorCode[],
 ): Operation {
-  const { body, ifMatch } = route;
+  const { body, isVersioned = false } = route;
   const codes = [
     ...common,
     ...(changesState(route.method) ? ofChanges : []),
-    ...(ifMatch === undefined ? [] : (['conflict'] as const)),
+    ...(isVersioned ? (['conflict'] as const) : []),
     ...route.errors,
   ];
   return {
@@ -65,7 +65,11 @@ function operationOf(
       summary: route.summary,
       tags: [tag],
       security,
-      parameters: [...pathParameters(route.path), ...queryParameters(route.query), ...versionHeader(ifMatch)],
+      parameters: [
+        ...pathParameters(route.path),
+        ...queryParameters(route.query),
+        ...(isVersioned ? [versionHeader] : []),
+      ],
       ...(body === undefined ? {} : { requestBody: requestBody(body) }),
       responses: { ...success(route), ...errorAnswers(codes, 'openai') },
     },
@@ -98,19 +102,14 @@ const queryParameters = (query: Inputs): readonly JsonObject[] =>
     schema,
   }));
 
-const versionHeader = (ifMatch: Input<unknown> | undefined): readonly JsonObject[] =>
-  ifMatch === undefined
-    ? []
-    : [
-        {
-          name: 'If-Match',
-          in: 'header',
-          required: false,
-          description: 'The version to change; any other current version is a `conflict`.',
-          schema: { type: 'string' },
-          example: '"1"',
-        },
-      ];
+const versionHeader: JsonObject = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  description: 'The version to change; any other current version is a `conflict`.',
+  schema: { type: 'string' },
+  example: '"1"',
+};
 
 function requestBody({ members }: BodyInputs): JsonObject {
   const schema = {
