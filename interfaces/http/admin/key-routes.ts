@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { changeKey, createKey, type KeyPorts, rotateKey } from '../../../application/admin/manage-keys.ts';
 import type { KeyOwnerRef } from '../../../application/ports/keys.ts';
 import { keyStatuses, maxOverlapSecs } from '../../../domain/identity/api-key.ts';
+import { maxIdChars } from '../../../domain/identity/owner-names.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { changedAnswer, unchanged } from './change-answer.ts';
@@ -19,9 +20,6 @@ const named = { what: 'API key', param, present: presentKey };
 
 const ownerKinds = ['user', 'team', 'service_account'] as const;
 type OwnerKind = (typeof ownerKinds)[number];
-
-/** Characters in an owner id to search for: no table holds longer ones. */
-const maxOwnerIdChars = 254;
 
 /** API keys: lists, creation, changes, rotation and revocation. */
 export const keyRoutes = (ports: KeyPorts): readonly AdminRoute[] => [
@@ -64,7 +62,7 @@ const creation = (ports: KeyPorts): AdminRoute =>
       members: {
         name: displayNameInput,
         owner_kind: choiceInput(ownerKinds),
-        owner_id: textInput(maxOwnerIdChars),
+        owner_id: textInput(maxIdChars),
         allowed_models: otherwise(modelsInput, []),
         expires_at: optionalInput(nullableInput(instantInput)),
       },

@@ -4,6 +4,7 @@ import type { TestRequest, TestResult } from '../../../application/models/test-m
 import { testedFamilies } from '../../../application/models/tiny-request.ts';
 import type { AdminActor } from '../../../application/ports/admin-events.ts';
 import type { ModelList } from '../../../application/ports/model-list.ts';
+import { maxIdChars } from '../../../domain/identity/owner-names.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type AdminRoute, adminRoute, listRoute } from './admin-route.ts';
 import { ownerNamed } from './budget-bodies.ts';
@@ -30,8 +31,6 @@ export interface ModelRoutePorts {
 const root = '/api/v1/admin/models';
 const param = 'model_id';
 
-/** No table holds a longer id of an owner. */
-const maxOwnerIdChars = 1024;
 /** Every position of a route in the file is below this. */
 const maxPosition = 1_000_000;
 
@@ -40,7 +39,7 @@ const testBody = {
   members: {
     route_position: optionalInput(integerInput(0, maxPosition)),
     owner_kind: choiceInput(['user', 'team']),
-    owner_id: textInput(maxOwnerIdChars),
+    owner_id: textInput(maxIdChars),
     family: optionalInput(choiceInput(testedFamilies)),
   },
 };

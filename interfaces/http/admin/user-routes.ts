@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Users } from '../../../application/ports/owners.ts';
-import { userRoles } from '../../../domain/identity/owner-names.ts';
+import { maxNameChars, userRoles } from '../../../domain/identity/owner-names.ts';
 import { type AdminRoute, adminRoute, conflictWith, listRoute } from './admin-route.ts';
 import { taken, unchanged } from './change-answer.ts';
 import { detailRoute } from './detail-route.ts';
@@ -64,7 +64,7 @@ const creation = (users: Users): AdminRoute =>
     handle: async ({ admin, body }) => {
       const {
         email,
-        name = email.slice(0, 128),
+        name = email.slice(0, maxNameChars),
         role,
         request_logging_enabled: requestLoggingEnabled,
       } = body;

@@ -9384,4 +9384,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 4396cf8980cda3b505d12b4eaca181b4d437aba19eca78be890a5e8432b81698.
+// Of the description with SHA-256 273ace2ccb25e47985dfa847a5018b27cc1f81c24f3859ef6774038d527ffcd4.
