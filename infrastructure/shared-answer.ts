@@ -1,5 +1,5 @@
 /**
- * One answer for every caller that asks while it is pending, or within `maxAgeMs` of its arrival. `ask` must not fail.
+ * One answer for every caller that asks while it is pending, or within `maxAgeMs` of its arrival. `obtain` must not fail.
  */
 export function sharedAnswer<A>(maxAgeMs: number, obtain: () => Promise<A>): () => Promise<A> {
   let last: Promise<A> | undefined;

@@ -99,7 +99,7 @@ function inspected(
     {
       name: shown(name),
       title: title === undefined ? undefined : shown(title),
-      // Made of the name as shown: truncating a long one must leave no half of a credential.
+      // Made of the name as shown: truncating a long one must leave no partial credential.
       unionName: unionName({ serverId: server.id, tool: shown(name) }, digest),
       isOpen: isOpenTool(server.policy, name),
     },

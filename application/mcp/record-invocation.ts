@@ -62,7 +62,7 @@ const keepsPayload = (mode: CaptureMode, caller: Caller | undefined): boolean =>
 /** Replaces arguments and result that are not to be kept, or for which there is no room. */
 const nothing: InvocationPayload = { arguments: undefined, result: undefined };
 
-/** Names that others give their servers and tools are truncated when stored, which must leave no half of a secret. */
+/** Names that others give their servers and tools are truncated when stored, which must leave no partial secret. */
 const cleanName = ({ id, displayName }: McpName, rules: RedactionRules): McpName => ({
   id: withoutSecrets(id, rules.secrets),
   displayName: cleaned(displayName, rules),

@@ -20,8 +20,8 @@ import { countOf } from './time-list.ts';
 const stuckMinutes = 5;
 /** Characters of a failure's reason that are kept. */
 const maxReasonChars = 512;
-/** Failed mails that one round reports; the rest is left to the next round. */
-const failuresReported = 100;
+/** Deliveries that one round takes, or tries to; the rest is left to the next round. */
+const deliveriesOfRound = 100;
 
 const alertColumns = {
   user_id: nullable(t.string),
@@ -102,7 +102,7 @@ const fromOneTable = {
         where d.delivery_id in (
           select f.delivery_id from budget_alert_deliveries f
           where f.delivery_status = 'failed' and not f.failure_told
-          order by f.created_at limit ${failuresReported} for update skip locked
+          order by f.created_at limit ${deliveriesOfRound} for update skip locked
         )
         returning d.delivery_id, d.budget_alert_id, d.failure_reason
       )
@@ -127,7 +127,7 @@ const fromShards = {
   claim: async (pool) => {
     const waiting = await pool.any(sql.type(row(placedRow))`
       select delivery_id, ownership_scope_key as scope from budget_alert_deliveries
-      where delivery_status = 'pending' order by created_at limit ${failuresReported}
+      where delivery_status = 'pending' order by created_at limit ${deliveriesOfRound}
     `);
     for (const each of waiting) {
       const { rowCount } = await pool.query(sql.unsafe`
@@ -145,7 +145,7 @@ const fromShards = {
   failures: async (pool) => {
     const untold = await pool.any(sql.type(row(placedRow))`
       select delivery_id, ownership_scope_key as scope from budget_alert_deliveries
-      where delivery_status = 'failed' and not failure_told order by created_at limit ${failuresReported}
+      where delivery_status = 'failed' and not failure_told order by created_at limit ${deliveriesOfRound}
     `);
     const taken: t.TypeOf<typeof failedRow>[] = [];
     for (const each of untold) {

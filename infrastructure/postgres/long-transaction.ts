@@ -13,7 +13,7 @@ export const setTimeLimits = (statementMs: number): QuerySqlToken => sql.unsafe`
   from pg_settings where name in ('statement_timeout', 'transaction_timeout')
 `;
 
-/** Runs `ask` in a transaction whose statements may take as long as the number of rows requires. */
+/** Runs `run` in a transaction whose statements may take as long as the number of rows requires. */
 export const longTransaction = <A>(
   connection: CommonQueryMethods,
   run: (transaction: CommonQueryMethods) => Promise<A>,
