@@ -9,8 +9,6 @@ export interface Target {
 
 export interface Answered {
   readonly status: number;
-  readonly bytes: number;
-  readonly chunks: number;
   /** Milliseconds from the request to the first byte of the body. */
   readonly firstByteMs: number;
   /** Milliseconds from the request to the end of the body. */
@@ -26,9 +24,7 @@ export function post(
   return new Promise((resolve, reject) => {
     const startedAt = performance.now();
     let status = 0;
-    let bytes = 0;
-    let chunks = 0;
-    let firstByteMs = 0;
+    let firstByteMs: number | undefined;
     pool.dispatch(
       { method: 'POST', path, headers: { 'content-type': 'application/json', ...headers }, body },
       {
@@ -36,13 +32,13 @@ export function post(
         onResponseStart: (_controller, code) => {
           status = code;
         },
-        onResponseData: (_controller, chunk) => {
-          if (bytes === 0) firstByteMs = performance.now() - startedAt;
-          bytes += chunk.length;
-          chunks += 1;
+        onResponseData: () => {
+          firstByteMs ??= performance.now() - startedAt;
         },
-        onResponseEnd: () =>
-          resolve({ status, bytes, chunks, firstByteMs, wholeMs: performance.now() - startedAt }),
+        onResponseEnd: () => {
+          const wholeMs = performance.now() - startedAt;
+          resolve({ status, firstByteMs: firstByteMs ?? wholeMs, wholeMs });
+        },
         onResponseError: (_controller, error) => reject(error),
       },
     );
