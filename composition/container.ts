@@ -228,9 +228,18 @@ function bindService(container: Container): void {
         upstream: Executor,
         thread: LargeBodyThread,
         payloads: PayloadStore,
-        { clock, recording }: McpParts,
+        clock: Clock,
+        { recording }: McpParts,
       ): ServePorts => ({ catalogue, ledger, upstream, largeBodies: thread, payloads, clock, ...recording }),
-      [tokens.catalogue, tokens.ledger, tokens.upstream, tokens.largeBodies, tokens.payloads, tokens.mcp],
+      [
+        tokens.catalogue,
+        tokens.ledger,
+        tokens.upstream,
+        tokens.largeBodies,
+        tokens.payloads,
+        tokens.clock,
+        tokens.mcp,
+      ],
     );
   bindApp(container);
 }

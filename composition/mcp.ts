@@ -36,7 +36,6 @@ export interface McpParts {
   readonly counts: InvocationWriter['counts'];
   /** What model requests with tools record. */
   readonly recording: Pick<ServePorts, 'mcpOverheads' | 'invocationLinks'>;
-  readonly clock: Clock;
   /** Writes what is queued and closes the connections to the servers; gives up after `withinMs`. */
   readonly close: (withinMs: number) => Promise<void>;
 }
@@ -77,7 +76,6 @@ export function mcpParts(foundations: McpFoundations, clock: Clock, gates: Gates
     inspect: inspectServer(ports),
     counts: invocations.counts,
     recording: { mcpOverheads: overheads, invocationLinks: links },
-    clock,
     close: async (withinMs) => {
       await Promise.all([invocations, overheads, links].map((queue) => queue.close(withinMs)));
       await upstreams.close();

@@ -49,7 +49,7 @@ export function purgeOnSchedule(
       };
     },
     purge: (retention, shouldContinue) =>
-      purgeUnderLock(url, batches(retention, shouldContinue), undefined, invocationRecords),
+      purgeUnderLock(url, batches(retention, shouldContinue), invocationRecords),
   });
   return {
     follow: () => {

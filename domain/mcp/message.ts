@@ -20,8 +20,7 @@ export type McpMessage =
 /** A message that asks for an answer. */
 export type RequestMessage = Extract<McpMessage, { readonly kind: 'request' }>;
 
-const refuse = (code: McpError['code'], message: string): Either<McpError, never> =>
-  E.left({ code, message });
+const refuse = (message: string): Either<McpError, never> => E.left({ code: 'invalid_request', message });
 
 /** The levels on which no key may be repeated, because servers differ in which of the two they use. */
 const watched: Watched = { params: { ref: {} } };
@@ -38,12 +37,11 @@ export function readMcpMessage(text: string): Either<McpError, ReadMcpMessage> {
   const read = parseDocument(text, watched, undefined, maxMcpValues);
   if (E.isLeft(read)) return E.left(unread(text, read.left));
   const { value, valueCount } = read.right;
-  if (value['jsonrpc'] !== '2.0')
-    return refuse('invalid_request', 'The request body is no JSON-RPC 2.0 message.');
+  if (value['jsonrpc'] !== '2.0') return refuse('The request body is no JSON-RPC 2.0 message.');
   const { params } = value;
   const keys = [...Object.keys(value), ...(isObject(params) ? Object.keys(params) : [])];
   if (keys.some((key) => isRespelled(key, deciding)))
-    return refuse('invalid_request', 'A key of the protocol is spelled in another way.');
+    return refuse('A key of the protocol is spelled in another way.');
   return pipe(
     messageOf(value),
     E.map((message) => ({ message, valueCount })),
@@ -86,22 +84,22 @@ function messageOf(value: JsonObject): Either<McpError, McpMessage> {
   if (method === undefined)
     return ('result' in value || 'error' in value) && isId(value['id'])
       ? E.right({ kind: 'response' })
-      : refuse('invalid_request', 'A JSON-RPC message has a `method`, or is the response to one.');
+      : refuse('A JSON-RPC message has a `method`, or is the response to one.');
   if (!isString(method) || method === '' || method.length > maxMcpNameChars)
-    return refuse('invalid_request', `\`method\` is text of 1 to ${maxMcpNameChars} characters.`);
-  if (!isObject(params)) return refuse('invalid_request', '`params` is an object.');
+    return refuse(`\`method\` is text of 1 to ${maxMcpNameChars} characters.`);
+  if (!isObject(params)) return refuse('`params` is an object.');
   if (!('id' in value)) return notificationOf(method, params);
   const { id } = value;
   return isId(id)
     ? E.right({ kind: 'request', id, method, params })
-    : refuse('invalid_request', `\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
+    : refuse(`\`id\` is an integer, or text of at most ${maxMcpIdChars} characters.`);
 }
 
 /** A message without an id gets no answer and no policy judges it, so only `notifications/…` may omit the id. */
 const notificationOf = (method: string, params: JsonObject): Either<McpError, McpMessage> =>
   method.startsWith('notifications/')
     ? E.right({ kind: 'notification', method, params })
-    : refuse('invalid_request', 'A request has an `id`: without one go only `notifications/…`.');
+    : refuse('A request has an `id`: without one go only `notifications/…`.');
 
 /** The message with these members of `params` changed or removed, and the rest of it as the caller wrote it. */
 export function withParams(text: string, changes: Readonly<Record<string, Json | undefined>>): string {

@@ -132,17 +132,16 @@ function hintFor(value: string, candidates: readonly string[]): string {
   return close === undefined ? '' : `, did you mean \`${close}\`?`;
 }
 
-/** The names under `key` in each item of a section. */
-const names = (file: JsonObject, written: JsonObject, section: string, key: string): Names => ({
-  known: namesOf(file, section, key),
-  written: namesOf(written, section, key),
+const idsOf = (file: JsonObject, written: JsonObject, section: string): Names => ({
+  known: namesOf(file, section, 'id'),
+  written: namesOf(written, section, 'id'),
 });
 
 const teamsExist: Check = (file, written) => {
   const entries = ['service_accounts', 'users'].flatMap((section) =>
     textsOf(sectionOf(file, section), 'team'),
   );
-  return mustExist(written, { what: 'team', entries, names: names(file, written, 'teams', 'id') });
+  return mustExist(written, { what: 'team', entries, names: idsOf(file, written, 'teams') });
 };
 
 const keyOwnersExist: Check = (file, written) => {
@@ -156,7 +155,7 @@ const keyOwnersExist: Check = (file, written) => {
     );
   const addresses = (tree: JsonObject) => new Set([...namesOf(tree, 'users', 'email')].map(foldEmail));
   const users = { known: addresses(file), written: addresses(written) };
-  const ids = (section: string): Names => names(file, written, section, 'id');
+  const ids = (section: string): Names => idsOf(file, written, section);
   const owned: readonly Naming[] = [
     { what: 'user', entries: named('user'), names: users },
     { what: 'team', entries: named('team'), names: ids('teams') },
@@ -167,7 +166,7 @@ const keyOwnersExist: Check = (file, written) => {
 
 const allowedModelsExist: Check = (file, written) => {
   const named = sectionOf(file, 'api_keys').flatMap((key) => itemsOf(memberOf(key, 'allowed_models')));
-  const models = names(file, written, 'models', 'id');
+  const models = idsOf(file, written, 'models');
   return mustExist(written, { what: 'model', entries: named.filter(isText), names: models });
 };
 
@@ -178,7 +177,7 @@ const routeProvidersExist: Check = (file, written) =>
   mustExist(written, {
     what: 'provider',
     entries: textsOf(routesOf(file), 'provider'),
-    names: names(file, written, 'providers', 'id'),
+    names: idsOf(file, written, 'providers'),
   });
 
 const routesFitTheirProviders: Check = (file) => {

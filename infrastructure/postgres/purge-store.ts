@@ -152,8 +152,8 @@ export const invocationRecords: Purged = { lock: invocationLock, store: agedInvo
 export async function purgeUnderLock<A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
-  withinMs = answerMs,
   of: Purged = requestLogRows,
+  withinMs = answerMs,
 ): Promise<A | undefined> {
   const pool = await openPool(url, 1, anyTime);
   try {

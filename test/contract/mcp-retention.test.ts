@@ -33,7 +33,6 @@ const purge = (retention: '7d' | '90d') =>
         dryRun: false,
         shouldContinue: () => true,
       }),
-    undefined,
     invocationRecords,
   );
 
@@ -62,7 +61,6 @@ describe('records of MCP tool calls', () => {
         for await (const batch of rows.deleteBefore(cutoff)) deleted += batch.rows;
         return { matched, deleted };
       },
-      undefined,
       invocationRecords,
     );
     expect(told).toEqual({ matched: 1, deleted: 1 });
@@ -102,7 +100,6 @@ describe('records of MCP tool calls', () => {
         await making.commit();
         return { made: made?.made, deleted };
       },
-      undefined,
       invocationRecords,
     );
     expect(counts).toEqual({ made: 4, deleted: purgeBatchRows });

@@ -14,6 +14,7 @@ import {
   purgeUnderLock,
   purgeBatchRows,
   agedRequestLogs,
+  requestLogRows,
 } from '../../infrastructure/postgres/purge-store.ts';
 import { reportStore } from '../../infrastructure/postgres/report-store.ts';
 import { onCitus, ownersPlace, testDistribution } from '../support/citus-database.ts';
@@ -436,7 +437,7 @@ describe('the purge of request logs', () => {
         proxy.freeze();
         return logs.now();
       };
-      await expect(purgeUnderLock(proxy.to(database.url()), begin, 1000)).rejects.toThrow(
+      await expect(purgeUnderLock(proxy.to(database.url()), begin, requestLogRows, 1000)).rejects.toThrow(
         'did not answer in time',
       );
       await proxy.close();

@@ -7,9 +7,10 @@ import { openCluster } from './cluster.ts';
 
 /**
  * Purges request logs and their children over Citus: one shard after the other, each on its node, by the same function
- * as in a single database. If a node is away the purge fails, and the next purge continues.
+ * as in a single database. If a node is away the purge fails, and the next purge continues. An explicit order to purge
+ * calls this directly: it runs even while another process purges.
  */
-async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise<A>): Promise<A> {
+export async function purgeShards<A>(url: string, purge: (rows: AgedRows) => Promise<A>): Promise<A> {
   const pool = await openPool(url, 1, anyTime);
   try {
     const cluster = await openCluster(pool, url, { maxConnections: 1, onWriting: () => undefined });
@@ -37,7 +38,4 @@ async function withAgedShards<A>(url: string, purge: (rows: AgedRows) => Promise
 export const purgeShardsUnderLock = <A>(
   url: string,
   purge: (rows: AgedRows) => Promise<A>,
-): Promise<A | undefined> => withAdvisoryLock(url, requestLogRows.lock, () => withAgedShards(url, purge));
-
-/** For an explicit order to purge, which runs even while another process purges. */
-export const purgeShards = withAgedShards;
+): Promise<A | undefined> => withAdvisoryLock(url, requestLogRows.lock, () => purgeShards(url, purge));
