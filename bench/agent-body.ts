@@ -19,7 +19,7 @@ const paragraph =
 const source = `import { readFile } from 'node:fs/promises';
 
 /** Reads a \`package.json\`, and gives its "name". */
-export async function nameOf(folder: string): Promise<string | undefined> {
+async function nameOf(folder: string): Promise<string | undefined> {
   const text = await readFile(\`\${folder}/package.json\`, "utf8");
   const found = JSON.parse(text) as { "name"?: string };
   return found.name === "" ? undefined : found.name;

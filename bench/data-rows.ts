@@ -91,7 +91,7 @@ export const grow = (url: string, rows: number): Promise<void> =>
   ]);
 
 /** This many ledger rows, and the totals of their days. */
-export const ledgerRows = (rows: number): readonly string[] => [
+const ledgerRows = (rows: number): readonly string[] => [
   `insert into usage_cost_events (
        request_log_id, request_id, ownership_scope_key, api_key_id, user_id, team_id, service_account_id, model_key,
        provider_key, upstream_model, prompt_tokens, completion_tokens, total_tokens, pricing_status, unpriced_reason,

@@ -238,6 +238,10 @@ describe('an export', () => {
     expect(unusedExports(sources).toSorted()).toEqual(forTestsAlone.toSorted());
   });
 
+  it('of a test or a benchmark is imported by another', () => {
+    expect(unusedExports(['bench', 'test'].flatMap(sourcesIn))).toEqual([]);
+  });
+
   it.each([
     ['a function that is not imported', 'export function lost(): void {}', 'lost'],
     ['a constant used only in its own file', 'export const lost = 1;\nconst twice = lost * 2;', 'lost'],

@@ -103,7 +103,7 @@ export const stylesOfB = [
 ];
 
 /** The wrong signing settings of each provider that the platform refuses. */
-export const wrongSigners = {
+const wrongSigners = {
   forged: { secret_access_key: 'another-secret-access-key-0123456789abcdef', session_token: role.token },
   ended: { secret_access_key: role.secret, session_token: 'a-session-token-that-has-ended-0123456789==' },
   unknown: {

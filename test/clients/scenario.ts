@@ -71,7 +71,6 @@ export const simulatedReasoning =
 
 /** Two tools that every client offers; the simulated upstream calls the first, or both. */
 export const toolNames = ['weather', 'time'] as const;
-export type ToolName = (typeof toolNames)[number];
 export const toolParameters = {
   type: 'object' as const,
   properties: { city: { type: 'string' as const } },
@@ -339,8 +338,6 @@ export function clientScenario() {
     arrived: () => eventually(() => (upstream.inFlight() > 0 ? true : undefined)),
   };
 }
-
-export type ClientScenario = ReturnType<typeof clientScenario>;
 
 function configured(simulatedUrl: string, ownUrl: string, keys: Readonly<Record<KeyName, string>>) {
   const base = basicConfig(simulatedUrl, keys.good);

@@ -237,7 +237,7 @@ const costOf = ({ status, cost }: Submission): UsageCost => {
 };
 
 /** The settlement of a submission: a ledger row, and a log row with the same ids. */
-export function recordOf(submission: Submission): SettlementRecord {
+function recordOf(submission: Submission): SettlementRecord {
   const { requestLogId, requestId, caller } = submission;
   return {
     charge: {

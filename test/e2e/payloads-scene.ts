@@ -17,7 +17,7 @@ export const ways: readonly (readonly [name: string, way: Way])[] = [
   ['embeddings', { talk: embeddings, stream: false }],
 ];
 
-export const replayOf = ({ talk, stream }: Way) =>
+const replayOf = ({ talk, stream }: Way) =>
   stream ? streamed(wholeStream(talk)) : whole(talk.upstream.whole);
 
 export const noted = {

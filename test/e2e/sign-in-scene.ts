@@ -6,7 +6,7 @@ import { oidcClient } from '../support/oidc-client.ts';
 export const publicUrl = 'https://gateway.example.com';
 export const redirectUri = `${publicUrl}/api/v1/auth/oidc/callback`;
 
-export const key = aKey();
+const key = aKey();
 
 export const signInConfig = (adminAuth: object, server: object = {}): ConfigFile =>
   basicConfig('http://127.0.0.1:1/v1', key, {

@@ -86,7 +86,7 @@ export const joinedDeltas = (text: string, member: string): string =>
     .map((delta) => (delta[member] ?? '') as string)
     .join('');
 
-export const parameters = {
+const parameters = {
   type: 'object',
   properties: { city: { type: 'string' }, note: { type: 'string' } },
   required: ['city'],

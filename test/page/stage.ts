@@ -23,7 +23,7 @@ export interface Stage {
   readonly stop: () => Promise<void>;
 }
 
-export const account = { email: 'root@example.com', password: 'correct horse battery staple' };
+const account = { email: 'root@example.com', password: 'correct horse battery staple' };
 
 const root = path.join(import.meta.dirname, '..', '..');
 const gatewayScript = path.join(root, 'interfaces', 'cli', 'gateway.mjs');

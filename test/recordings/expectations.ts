@@ -26,7 +26,7 @@ export interface ExpectedLabels {
 type ExpectError = (body: unknown, message: string | RegExp | undefined) => void;
 
 /** The envelope with all of its four keys and nothing else (rule 34.1). */
-export function expectEnvelope(
+function expectEnvelope(
   body: unknown,
   message: string | RegExp | undefined,
   labels: ExpectedLabels = {},

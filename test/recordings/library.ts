@@ -7,7 +7,7 @@ const FOLDER_VARIABLE = 'RECORDINGS';
 const root = path.join(import.meta.dirname, '..', '..');
 
 /** The folder of recordings, which are not part of the project because others hold the rights to them. */
-export const recordingsFolder = path.resolve(
+const recordingsFolder = path.resolve(
   root,
   process.env[FOLDER_VARIABLE] ?? path.join('..', 'shared', 'fixtures'),
 );

@@ -4,7 +4,7 @@ import { beginExchange } from '../e2e/raw-http.ts';
 import { chat, messages, responses, type Talk, talks } from '../e2e/talk.ts';
 
 /** When a caller disconnects. */
-export const moments = [
+const moments = [
   'at once',
   'before the first byte',
   'at the first byte',
@@ -16,7 +16,7 @@ export const moments = [
 export type Moment = (typeof moments)[number];
 
 /** The behaviour of the upstream by the requested model: directives of the simulated upstream. */
-export const upstreams = {
+const upstreams = {
   quick: 'simulated-fast?chunks=6',
   slow: 'simulated-fast?latency-ms=15&chunk-delay-ms=3&chunks=6',
   refusing: 'simulated-fast?status=429',

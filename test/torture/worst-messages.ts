@@ -13,7 +13,7 @@ const often = (piece: (index: number) => string, count = values): string =>
 const share = Math.floor(bytes / values);
 
 /** The content that arguments or a result repeat. */
-export const worstValues = {
+const worstValues = {
   'one text': () => filled('a'),
   quotes: () => filled('\\"'),
   'JSON in a text': () => filled('{\\"a\\":1},'),

@@ -30,7 +30,7 @@ export const someSpend: fc.Arbitrary<bigint> = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n }),
   fc.bigInt({ min: 0n, max: 10n ** 24n }),
 );
-export const someRequests: fc.Arbitrary<number> = fc.oneof(fc.nat({ max: 2 }), fc.nat({ max: 1_000_000 }));
+const someRequests: fc.Arbitrary<number> = fc.oneof(fc.nat({ max: 2 }), fc.nat({ max: 1_000_000 }));
 
 const letters = ['a', 'b', 'B', 'ä', '\u{1f600}', '\uffee'];
 

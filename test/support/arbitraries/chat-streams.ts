@@ -14,7 +14,7 @@ const usage = '"usage":{"prompt_tokens":3,"completion_tokens":5}';
 const finishReasons = fc.constantFrom('stop', 'length', 'tool_calls', 'content_filter', 'eos');
 
 /** Events of every kind; a stream of them is well-formed more often than not. */
-export const aChatItem: fc.Arbitrary<ChatItem> = fc.oneof<fc.WeightedArbitrary<ChatItem>[]>(
+const aChatItem: fc.Arbitrary<ChatItem> = fc.oneof<fc.WeightedArbitrary<ChatItem>[]>(
   {
     weight: 6,
     arbitrary: fc.constantFrom<ChatItem>(

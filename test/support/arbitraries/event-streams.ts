@@ -25,7 +25,7 @@ export const eventStreamSoup: fc.Arbitrary<Buffer> = fc
 export const aLineEnding = fc.constantFrom('\n', '\r\n', '\r');
 
 /** A value on one line of a stream: any text without line breaks. */
-export const aLineValue = fc
+const aLineValue = fc
   .string({ unit: 'grapheme', maxLength: 20 })
   .map((text) => text.replaceAll(/[\r\n]/g, ' '));
 

@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 const callersAtOnce = 20;
 
 /** Longer than any timeout of a gateway: a caller without an answer by then will not get one. */
-export const patienceMs = 60_000;
+const patienceMs = 60_000;
 
 /** One request, and its outcome for the caller. */
 export interface Sent {

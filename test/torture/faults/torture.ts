@@ -28,11 +28,7 @@ export interface TortureOptions {
 const hasPrlimit = (): boolean => spawnSync('prlimit', ['--version']).status === 0;
 
 /** The faults that are possible here; the others are reported as left out. */
-export function possibleFaults(
-  disks: boolean,
-  only: string,
-  say: (line: string) => void,
-): readonly FaultName[] {
+function possibleFaults(disks: boolean, only: string, say: (line: string) => void): readonly FaultName[] {
   const given: Readonly<Record<NonNullable<Fault['needs']>, boolean>> = {
     disks,
     closing: disks || process.getuid?.() !== 0,

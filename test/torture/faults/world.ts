@@ -13,7 +13,7 @@ import { type DuplicateIds, type Keys, sceneConfig, someKeys } from './scene.ts'
 const run = promisify(execFile);
 
 /** The number of gateways. */
-export const replicaCount = 4;
+const replicaCount = 4;
 
 /** The time for four concurrent starts on a busy machine. */
 const startMs = 180_000;
