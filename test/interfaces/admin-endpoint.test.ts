@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { EndedAdminCall } from '../../application/ports/admin-access.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Json } from '../../domain/shared/json.ts';
 import { adminEndpoint, forAdmins } from '../../interfaces/http/admin/admin-endpoint.ts';
-import type { AdminCall } from '../../interfaces/http/admin/admin-route.ts';
+import { type AdminCall, conflictWith } from '../../interfaces/http/admin/admin-route.ts';
 import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { adminGates } from '../../interfaces/http/gates.ts';
 import { openContext } from '../../interfaces/http/request-context.ts';
@@ -243,6 +243,18 @@ describe('an admin endpoint', () => {
     });
   });
 
+  it('answers a conflict with the present state beside the error, and with the headers of any error', async () => {
+    handle = async () => E.left(conflictWith({ id: 'x', version: 7 }));
+    const answer = await ask();
+    expect(answer.status).toBe(409);
+    expect(answer.json).toMatchObject({ error: { code: 'conflict' }, data: { id: 'x', version: 7 } });
+    expect(answer.headers).toMatchObject({
+      'x-gateway-error': 'conflict',
+      'x-should-retry': 'false',
+      'x-request-id': 'generated',
+    });
+  });
+
   it('answers 503 `store_unavailable` with Retry-After while the database is unreachable', async () => {
     handle = async () => {
       throw new DatabaseAway('at 10.0.0.1');
@@ -335,5 +347,21 @@ describe('an admin endpoint', () => {
     while (gates.calls.inFlight() > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     handle = async () => E.right(null);
     expect((await ask()).status).toBe(200);
+  });
+
+  it('counts a call until its answer has been read, and a refused one only until it is answered', async () => {
+    handle = async () => E.right('x'.repeat(16 * 1024 * 1024));
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    const head = (token: string): string =>
+      `GET /x HTTP/1.1\r\nhost: a\r\ncookie: gateway_session=${token}\r\n\r\n`;
+    socket.write(head(root));
+    await until(() => gates.calls.inFlight() === 1);
+    const arrived = once(server, 'request');
+    socket.write(head(''));
+    await arrived;
+    await until(() => gates.calls.inFlight() === 1);
+    socket.destroy();
+    await until(() => gates.calls.inFlight() === 0);
+    handle = async () => E.right(null);
   });
 });

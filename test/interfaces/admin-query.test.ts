@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import * as E from 'fp-ts/lib/Either.js';
 import { choiceInput, optionalInput, otherwise } from '../../interfaces/http/admin/inputs.ts';
 import {
+  flagParam,
   instantParam,
   readPage,
   readQuery,
@@ -21,8 +22,10 @@ const shape = {
   team_id: nameParam,
   request_id: requestIdText,
   digest: sha256,
+  failed: flagParam,
   from: instantParam,
 };
+const aUuid = '019abcde-0000-7000-8000-000000000000';
 const read = (query: string) => readQuery(new URLSearchParams(query), shape);
 const paramOf = (read: E.Either<{ readonly param?: string }, unknown>) =>
   E.isLeft(read) ? read.left.param : 'nothing';
@@ -38,6 +41,7 @@ describe('the query of an admin call', () => {
         team_id: undefined,
         request_id: undefined,
         digest: undefined,
+        failed: undefined,
         from: undefined,
       }),
     );
@@ -45,17 +49,18 @@ describe('the query of an admin call', () => {
   });
 
   it('is parsed into typed values', () => {
-    const id = '019ABCDE-0000-7000-8000-000000000000';
-    const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&digest=${'A'.repeat(64)}&from=2026-01-31T23:59:59.5%2B01:00`;
+    const id = aUuid.toUpperCase();
+    const query = `days=366&owner_kind=team&status=timeout&user_id=${id}&request_id=a%20%26&digest=${'A'.repeat(64)}&failed=false&from=2026-01-31T23:59:59.5%2B01:00`;
     expect(read(query)).toEqual(
       E.right({
         days: 366,
         owner_kind: 'team',
         status: 'timeout',
-        user_id: id.toLowerCase(),
+        user_id: aUuid,
         team_id: undefined,
         request_id: 'a &',
         digest: 'a'.repeat(64),
+        failed: false,
         from: new Date('2026-01-31T22:59:59.500Z'),
       }),
     );
@@ -81,11 +86,17 @@ describe('the query of an admin call', () => {
     ['toString=1', 'toString'],
     ['status=nope', 'status'],
     ['user_id=1', 'user_id'],
+    [`user_id=${aUuid}0`, 'user_id'],
+    [`user_id=0${aUuid}`, 'user_id'],
     ['request_id=', 'request_id'],
     ['request_id=a%00b', 'request_id'],
     [`request_id=${'x'.repeat(32 * 1024 + 1)}`, 'request_id'],
     [`team_id=${'x'.repeat(1025)}`, 'team_id'],
     [`digest=${'0'.repeat(63)}`, 'digest'],
+    [`digest=${'0'.repeat(65)}`, 'digest'],
+    [`digest=x${'0'.repeat(64)}`, 'digest'],
+    ['failed=TRUE', 'failed'],
+    ['failed=', 'failed'],
     [`digest=${'g'.repeat(64)}`, 'digest'],
     ['from=2026-01-31', 'from'],
     ['from=2026-02-30T00:00:00Z', 'from'],
@@ -94,6 +105,9 @@ describe('the query of an admin call', () => {
     ['from=2026-01-31T00:00:00', 'from'],
     ['from=2026-01-31T00:00:00+01:00', 'from'],
     ['from=yesterday', 'from'],
+    ['from=%202026-01-31T00:00:00Z', 'from'],
+    ['from=2026-01-31T00:00:00Z%20', 'from'],
+    ['from=2026-01-31T00:00:00.0000000001Z', 'from'],
     ['from=9999-12-31T23:59:59-14:00', 'from'],
     ['from=0000-01-01T00:00:00%2B14:00', 'from'],
   ])('%s is 400 `invalid_request` that names the parameter', (query, param) => {
@@ -115,6 +129,12 @@ describe('the query of an admin call', () => {
 
   it('of an endpoint without parameters must be empty', () => {
     expect(paramOf(readQuery(new URLSearchParams('days=7'), {}))).toBe('days');
+  });
+
+  it('has instants of RFC 3339 with up to nine digits of a second, in letters of either case', () => {
+    const instant = new Date('2026-01-31T00:00:00.123Z');
+    for (const spelled of ['2026-01-31T00:00:00.123456789Z', '2026-01-31t00:00:00.123z'])
+      expect(read(`from=${spelled}`)).toMatchObject({ right: { from: instant } });
   });
 
   it('keeps every instant exactly', () => {
@@ -156,6 +176,13 @@ describe('a page', () => {
         const read = page(`page=${number}&page_size=${size}`);
         expect(E.isRight(read)).toBe(size <= 200 && number * size <= 100_000);
       }),
+      {
+        examples: [
+          [1, 1],
+          [500, 200],
+          [100_000, 1],
+        ],
+      },
     );
   });
 });

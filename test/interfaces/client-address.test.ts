@@ -27,6 +27,7 @@ describe("the client's address", () => {
     ['brackets and a port', '10.1.2.3', '[2001:db9::1]:4711', '2001:db9::1'],
     ['brackets', '10.1.2.3', '[2001:db9::1]', '2001:db9::1'],
     ['a zone', 'fe80::1%eth0', undefined, 'fe80::1'],
+    ['IPv6 that only ends like IPv4 in IPv6', '2001:db9::ffff:1.2.3.4', undefined, '2001:db9::ffff:1.2.3.4'],
     ['a closed connection', undefined, '198.51.100.1', 'unknown'],
   ])('%s', (_name, peer, forwardedFor, address) => {
     expect(clientAddress({ peer, forwardedFor }, trusted)).toBe(address);

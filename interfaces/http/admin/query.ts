@@ -94,7 +94,7 @@ function instantIn(given: string): Date | undefined {
   const [, day = ''] = instantShape.exec(given) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);
   const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
-  if (day === '' || !isDay) return undefined;
+  if (!isDay) return undefined;
   const instant = new Date(given.toUpperCase());
   return /^\d{4}-/.test(instant.toISOString()) ? instant : undefined;
 }
