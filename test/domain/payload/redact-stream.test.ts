@@ -113,6 +113,14 @@ describe('a text that a stream sends in several events', () => {
     expect(redactedAcross(events, secrets, false)).toEqual(events);
   });
 
+  it('does not end with part of a credential if only one of its events is there', () => {
+    const event = (content: string): JsonObject => ({ choices: [{ index: 0, delta: { content } }] });
+    const secrets = secretsOf(['hunter2-configured-0123456789']);
+    expect(redactedAcross([event('the key: hunter2-conf')], secrets, true)).toEqual([
+      event('the key: [REDACTED]'),
+    ]);
+  });
+
   it('is separate for each block and each item', () => {
     const text = (index: number, piece: string): JsonObject => ({
       type: 'content_block_delta',
@@ -128,6 +136,20 @@ describe('a text that a stream sends in several events', () => {
       expect(
         redactedAcross([event(0, '{"token":'), event(1, '"shown"'), event(0, '"hidden"}')], noSecrets),
       ).toEqual([event(0, '{"token":'), event(1, '"shown"'), event(0, '"[REDACTED]"}')]);
+  });
+
+  it.each<[string, string | number, string | number]>([
+    ['type', 'response.output_text.delta', 'response.refusal.delta'],
+    ['output_index', 0, 1],
+    ['content_index', 0, 1],
+    ['summary_index', 0, 1],
+    ['index', 0, 1],
+    ['item_id', 'msg_1', 'msg_2'],
+  ])('is separate for events that differ in their `%s`', (name, one, other) => {
+    const event = (value: string | number, delta: string): JsonObject => ({ [name]: value, delta });
+    expect(
+      redactedAcross([event(one, '{"token":'), event(other, '"shown"'), event(one, '"hidden"}')], noSecrets),
+    ).toEqual([event(one, '{"token":'), event(other, '"shown"'), event(one, '"[REDACTED]"}')]);
   });
 
   it('is separate for each choice and tool call', () => {
@@ -171,5 +193,20 @@ describe('a text that a stream sends in several events', () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  it.each([
+    '\\"token\\":data:\\u0074oken":"x',
+    '\\"token\\":[REDACTED]"token":"x',
+    '"data":"a://#"token":"x',
+    '"token":{}token":"x"',
+    '\\"token\\":"error":"error":"a://#x',
+  ])('is not changed a second time where it only looks like JSON, however it is cut: %s', (text) => {
+    const event = (delta: string): JsonObject => ({ delta });
+    for (let at = 1; at < text.length; at += 1)
+      for (const rest of [[], [' end']]) {
+        const once = redactedAcross([text.slice(0, at), text.slice(at), ...rest].map(event), noSecrets);
+        expect(redactedAcross(once as JsonObject[], noSecrets)).toEqual(once);
+      }
   });
 });
