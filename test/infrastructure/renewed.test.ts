@@ -89,6 +89,36 @@ describe('a renewed credential', () => {
     expect(await late).toEqual(fault('no'));
   });
 
+  it.each([
+    ['an hour', hour, 10_000],
+    ['20 seconds', 20_000, 2000],
+  ])('of %s is handed out at once until shortly before it expires', async (_, lifeMs, aheadMs) => {
+    const { renewed, clock, settle } = scene();
+    void renewed.current();
+    await settle(E.right(lifeMs));
+    const old = renewed.current();
+    clock.now += lifeMs - aheadMs - 1;
+    expect(renewed.current()).toBe(old);
+    clock.now += 1;
+    expect(renewed.current()).toBeInstanceOf(Promise);
+  });
+
+  it('that cannot be renewed is reported without a present one where there is none, or none that is valid', async () => {
+    const { renewed, clock, settle, warnings } = scene();
+    void renewed.current();
+    await settle(E.left('no'));
+    clock.now += 1000;
+    void renewed.current();
+    await settle(E.right(hour));
+    clock.now += hour;
+    void renewed.current();
+    await settle(E.left('no'));
+    clock.now += 1000;
+    void renewed.current();
+    await settle(E.left('no'));
+    expect(warnings).toEqual(Array.from({ length: 3 }, () => 'the token could not be renewed: no'));
+  });
+
   it('is not used from the moment it expires, also between two tries to renew it', async () => {
     const { renewed, clock, settle, asked } = scene();
     void renewed.current();
