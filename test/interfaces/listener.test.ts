@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Server } from 'node:http';
-import { connect, Server as NetServer } from 'node:net';
+import { connect, Server as NetServer, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, jest } from '@jest/globals';
@@ -82,6 +83,14 @@ async function tcpTimer(port: number): Promise<{ readonly timer: string; readonl
   },
 );
 
+it('has connections closed that answer no probe for two minutes', async () => {
+  const asked = jest.spyOn(Socket.prototype, 'setKeepAlive');
+  await overOne(async (_, res) => res.end(), `${aRequest}content-length: 0\r\nconnection: close\r\n\r\n`);
+  const [, silentMs, everyMs = 0, unanswered = 0] = asked.mock.calls[0] as readonly number[];
+  asked.mockRestore();
+  expect([silentMs, everyMs * unanswered]).toEqual([60_000, 120_000]);
+});
+
 it('limits the time of headers, and not that of bodies', async () => {
   const listen = jest.spyOn(NetServer.prototype, 'listen');
   const door = aDoor(async () => undefined);
@@ -112,6 +121,38 @@ it('says in the last answer of each connection that it ends, if the stop comes b
   const answers = await text(socket);
   expect(answers.match(/connection: [a-z-]+/gi)).toEqual(['Connection: keep-alive', 'Connection: close']);
   await ended;
+});
+
+it('says in the answer that a connection ends, if its request comes after the stop', async () => {
+  const door = aDoor(async (_, res) => res.end('x'));
+  await door.open(true);
+  const socket = connect(Number(new URL(door.url()).port), '127.0.0.1');
+  socket.write(`${aRequest}content-length: 0\r\n\r\n`);
+  await once(socket, 'readable');
+  const ended = door.stop();
+  socket.write(`${aRequest}content-length: 0\r\n\r\n`);
+  const answers = await text(socket);
+  expect(answers.match(/connection: [a-z-]+/gi)).toEqual(['Connection: keep-alive', 'Connection: close']);
+  await ended;
+});
+
+it('starts at most 32 requests of a connection at once, however many it has answered before', async () => {
+  let begun = 0;
+  const door = aDoor(async (_, res) => {
+    begun += 1;
+    if (begun <= 10) res.end('x');
+  });
+  await door.open(true);
+  const socket = connect(Number(new URL(door.url()).port), '127.0.0.1');
+  for (let answered = 0; answered < 10; answered += 1) {
+    socket.write(`${aRequest}content-length: 0\r\n\r\n`);
+    await once(socket, 'data');
+  }
+  const closed = once(socket, 'close');
+  socket.write(`${aRequest}content-length: 0\r\n\r\n`.repeat(40));
+  await closed;
+  expect(begun).toBe(10 + 32);
+  await door.stop();
 });
 
 describe('an answer in progress', () => {
