@@ -29,7 +29,6 @@ export function discardRest({ req, res }: RequestContext, pace: Arrivals, maxByt
     if (left < 0) tooMuch();
   };
   const arriving = pace(cut);
-  req.once('end', arriving.over);
   req.once('close', arriving.over);
   req.on('data', discard);
 }

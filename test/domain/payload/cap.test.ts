@@ -131,6 +131,27 @@ describe('the final byte cap', () => {
     );
   });
 
+  it.each([
+    ['backslashes', '\\\\'],
+    ['quotes', '\\"a'],
+    ['escapes with numbers', '\\u0001\\\\'],
+    ['characters that need no escape', '\\u00e9\\u0061'],
+    ['slashes', 'a\\/'],
+    ['lone surrogates', '\\ud83d\\\\'],
+    ['surrogates side by side', '😀\\ud83d\\ude00'],
+    ['characters of several bytes', 'aé€😀'],
+  ])('gives that result for every cap where a text repeats %s', (_, repeated) => {
+    for (let before = 0; before < 4; before += 1)
+      for (const times of [40, 400]) {
+        const text = `"${'a'.repeat(before)}${repeated.repeat(times)}"`;
+        const payload = new Members(['k'], [writtenText(text)]);
+        for (let maxBytes = 64; maxBytes < 140; maxBytes += 1)
+          expect(printed(cappedWritten(payload, maxBytes), 'tight')).toBe(
+            printed(plainlyCapped(payload, maxBytes), 'tight'),
+          );
+      }
+  });
+
   it('returns the very same value if it is within the cap', () => {
     fc.assert(
       fc.property(anyJson, fc.nat(10), (body, more) => {
@@ -216,6 +237,20 @@ describe('the final byte cap', () => {
     [63, '[TRUNCATED]'],
   ])('of %d bytes leaves no structure of the payload', (maxBytes, left) => {
     expect(capped({ body: 'x'.repeat(100) }, maxBytes)).toBe(left);
+  });
+
+  it('shortens items to no less than an eighth of the room where that is less than 512 bytes', () => {
+    const items = Array.from({ length: 20 }, () => 'x'.repeat(1000));
+    const { items: left } = capped({ items }, 1700) as { items: string[] };
+    expect(left).toEqual([
+      ...Array.from({ length: 7 }, () => expect.stringMatching(/^x{180,}\[TRUNCATED \d+ characters\]$/)),
+      '[TRUNCATED 13 items]',
+    ]);
+  });
+
+  it('keeps a key of 128 bytes', () => {
+    const key = 'k'.repeat(126);
+    expect(Object.keys(capped({ [key]: 'x'.repeat(10_000) }, 1000))).toEqual([key]);
   });
 
   it('cuts a key that is too long', () => {
