@@ -2,6 +2,7 @@ import { EventEmitter } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { answerFlushed, untilFlushed } from '../../interfaces/http/stalled-caller.ts';
 import { timed } from '../support/undisturbed.ts';
@@ -88,6 +89,20 @@ describe('a caller that reads its answers', () => {
       expect(answerFlushed(res as unknown as ServerResponse)).toBeUndefined();
     },
   );
+
+  it('is not disconnected later because its answer once waited for it', async () => {
+    let destroyed = false;
+    const res = Object.assign(new EventEmitter(), {
+      socket: { timeout: 0, setTimeout: () => undefined },
+      writableLength: 0,
+      destroy: () => void (destroyed = true),
+    });
+    const taken = untilFlushed(res as unknown as ServerResponse, 'drain', 20);
+    res.emit('drain');
+    await taken;
+    await sleep(100);
+    expect(destroyed).toBe(false);
+  });
 
   it('leaves no listeners on its answer, however often the buffer was full', async () => {
     const socket = { timeout: 0, setTimeout: (ms: number) => void (socket.timeout = ms) };
