@@ -61,12 +61,14 @@ describe('the audit', () => {
     await page.getByText('No change matches these filters').waitFor();
     expect(searchOf(page)['from']).toBe('2099-01-01T00:00:00Z');
     await page.locator('.filters').getByLabel('From (UTC)').fill('2020-01-01T00:00');
-    await page.locator('.filters').getByLabel('To (UTC)').fill('2099-01-01T12:30');
+    await page.locator('.filters').getByLabel('To (UTC, exclusive)').fill('2099-01-01T12:30');
     await page.waitForURL('**to=2099-01-01T12%3A30%3A00Z');
     await expectRows(2);
     await page.reload();
     await expectRows(2);
-    expect(await page.locator('.filters').getByLabel('To (UTC)').inputValue()).toBe('2099-01-01T12:30');
+    expect(await page.locator('.filters').getByLabel('To (UTC, exclusive)').inputValue()).toBe(
+      '2099-01-01T12:30',
+    );
   });
 
   it('applies each part of a time as it is typed, with one entry in the browser history for all of them', async () => {
@@ -171,7 +173,7 @@ describe('the audit', () => {
     expect(await budget.getAttribute('href')).toBe(`/admin/budgets?open=${userId}`);
   });
 
-  it('shows the error of an invalid filter at its field', async () => {
+  it('shows the error of an invalid filter at its field alone', async () => {
     const page = await scene.open('/audit?action=team.create');
     await page.locator('.filters').getByLabel("Actor's user id").fill('nobody');
     const fault = page.locator('.filters').getByRole('alert');

@@ -84,7 +84,7 @@ describe('a budget on the page', () => {
     expect(await scene.query(`select 1 from team_budgets where team_id = 'search'`)).toEqual([]);
     await field.fill('900719925474.0991');
     await dialog.getByRole('button', { name: 'Save budget' }).click();
-    await page.getByText('Search has 900719925474.0991 USD per month.').waitFor();
+    await page.getByText('Search has 900,719,925,474.0991 USD per month.').waitFor();
     expect(await inForce('team')).toMatchObject([{ amount_10000: '9007199254740991' }]);
   });
 
@@ -140,7 +140,7 @@ describe('a budget on the page', () => {
     const history = page.getByRole('table', { name: 'Budgets of Platform' });
     await history.getByText('12.5 USD').waitFor();
     expect(await history.getByRole('row').allTextContents()).toMatchObject([
-      expect.stringContaining('Set'),
+      'Set (UTC)Set byAmountWindowLimitEnded (UTC)Ended by',
       expect.stringMatching(/root@example\.com12\.5 USD.*in force/),
       expect.stringMatching(/the configuration file500 USD.*root@example\.com/),
     ]);
@@ -174,10 +174,10 @@ describe('the list of budgets', () => {
     // After the e-mail address: kind, share, spend and amount.
     expect(rows.map(([owner, , ...more]) => [owner, ...more.slice(0, 4)])).toEqual(
       expect.arrayContaining([
-        ['A', 'user', '300 %', '0.0003', '0.0001'],
-        ['Contested', 'team', '0 %', '0', '3'],
+        ['A', 'user', '300.0 %', '0.0003', '0.0001'],
+        ['Contested', 'team', '0.0 %', '0', '3'],
         ['Platform', 'team', '', '0', ''],
-        ['Search', 'team', '0 %', '0', '900719925474.0991'],
+        ['Search', 'team', '0.0 %', '0', '900719925474.0991'],
       ]),
     );
     const choices = page.locator('.filters').getByRole('combobox');

@@ -110,6 +110,12 @@ describe('a gateway with requests', () => {
       expect(await told.locator('dd').allTextContents()).toEqual(values.map(({ spend_usd: usd }) => usd));
     }
     await page.getByText('Show as a table').click();
+    expect(filtersOf(await page.locator('.same tbody a').first().getAttribute('href'))).toEqual({
+      from: series[0]?.bucket_start,
+      to: series[1]?.bucket_start,
+      owner_kind: 'user',
+      in_ledger: 'true',
+    });
     expect(await csvOf(page, 'Spend of the first five, as a table')).toEqual([
       `From (UTC),${users.map(({ user_name: name }) => name).join(',')}`,
       ...series.map(({ bucket_start: start, values }) =>

@@ -77,6 +77,26 @@ describe('the models of a key', () => {
     await page.getByLabel('Find a model').fill('no such model');
     await page.getByText('No model id contains this.').waitFor();
   });
+
+  it('are shown in part, and all of them on demand', async () => {
+    const ids = Array.from({ length: 60 }, (_, n) => `few/model-${n + 10}`);
+    await scene.query('insert into models (model_key, enabled) select unnest($1::text[]), true', [ids]);
+    await scene.admin('POST', `${root}/api-keys`, {
+      name: 'many models',
+      owner_kind: 'team',
+      owner_id: 'platform',
+      allowed_models: ids,
+    });
+    const page = await scene.open('/keys?name=many%20models');
+    const cell = page.getByText('60 models');
+    expect(await cell.getAttribute('title')).toBe(`${ids.slice(0, 20).join(', ')} and 40 more`);
+    await cell.click();
+    const links = page.getByRole('dialog').getByRole('link', { name: 'few/model-' });
+    await links.nth(49).waitFor();
+    expect(await links.count()).toBe(50);
+    await page.getByRole('button', { name: 'Show all 60' }).click();
+    await links.nth(59).waitFor();
+  });
 });
 
 describe('pages of budgets', () => {

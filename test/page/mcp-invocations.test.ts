@@ -59,11 +59,11 @@ describe('the calls of MCP tools', () => {
 
   it.each([
     ['Request id', 'request_id', 'r-2'],
-    ['Server', 'server_id', 'shop'],
-    ['Tool', 'tool_id', 'shop/buy'],
-    ['Person', 'user_id', 'user'],
-    ['Team', 'team_id', 'platform'],
-    ['Key', 'api_key_id', 'key'],
+    ['Server id', 'server_id', 'shop'],
+    ['Tool id', 'tool_id', 'shop/buy'],
+    ['Person id', 'user_id', 'user'],
+    ['Team id', 'team_id', 'platform'],
+    ['Key id', 'api_key_id', 'key'],
     ['Request log id', 'request_log_id', 'log'],
     ['Call id', 'mcp_tool_invocation_id', 'second'],
   ])('are filtered by %s, with the filter in the address', async (label, name, value) => {
@@ -125,9 +125,10 @@ describe('the calls of MCP tools', () => {
     expect(Object.keys(errorWords).toSorted()).toEqual(Object.keys(mcpErrors).toSorted());
   });
 
-  it('show the error of an invalid filter at its field', async () => {
+  it('show the error of an invalid filter at its field alone', async () => {
     const page = await scene.open(`${root}?user_id=me`);
-    await page.locator('.typed-filter', { hasText: 'Person' }).getByRole('alert').waitFor();
+    await page.locator('.typed-filter', { hasText: 'Person id' }).getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
   });
 
   it('open by keyboard, with arguments and result as stored, and redaction and truncation marks', async () => {

@@ -77,8 +77,8 @@ describe('the overview of a gateway with requests', () => {
     await page.getByText('5 requests, newest first').waitFor();
     await page.goBack();
     await page.goBack();
-    expect(await figure('Latency').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
-    expect(await figure('First token').locator('.figure-value').textContent()).toMatch(/^\d+ ms$/);
+    expect(await figure('Latency').locator('.figure-value').textContent()).toMatch(/^[\d,]+ ms$/);
+    expect(await figure('First token').locator('.figure-value').textContent()).toMatch(/^[\d,]+ ms$/);
   });
 
   it('shows unpriced models, blocking budgets and failed routes as needing attention, with links', async () => {

@@ -122,6 +122,10 @@ describe('a person', () => {
     await form.getByLabel('E-mail').fill('new@example.com');
     await form.getByLabel('Name').fill('New One');
     await form.getByLabel('Log requests').uncheck();
+    await form.getByLabel('Role').selectOption('platform_admin');
+    await form.getByText('npx gateway admin create --email new@example.com').waitFor();
+    await form.getByLabel('Role').selectOption('user');
+    expect(await form.getByText('npx gateway admin create').count()).toBe(0);
     await button(page, 'Create person').click();
     await page.getByRole('heading', { name: 'New One' }).waitFor();
     const [row] = await scene.query(

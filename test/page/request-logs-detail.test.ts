@@ -45,6 +45,11 @@ describe('one request', () => {
     expect(await links.getByRole('link', { name: 'Its MCP calls' }).getAttribute('href')).toBe(
       '/admin/observability/mcp-invocations?request_id=d-1',
     );
+    const { api_key_id: key } =
+      (await scene.query<{ api_key_id: string }>('select api_key_id from api_keys'))[0] ?? {};
+    expect(await links.getByRole('link', { name: 'The key' }).getAttribute('href')).toBe(
+      `/admin/keys?open=${key}`,
+    );
     await page.getByRole('link', { name: 'acme' }).click();
     await page.waitForURL((url) => url.search === '?tag_key=customer&tag_value=acme');
   });

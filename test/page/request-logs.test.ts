@@ -92,10 +92,10 @@ describe('the list of requests', () => {
     ['Service', 'service', 'checkout', 1],
     ['Environment', 'env', 'prod', 1],
     ['Component', 'component', 'cart', 1],
-    ['Team', 'team_id', 'nobody', 0],
-    ['Service account', 'service_account_id', 'worker', 0],
-    ['Person', 'user_id', 'user', 4],
-    ['Key', 'api_key_id', 'key', 4],
+    ['Team id', 'team_id', 'nobody', 0],
+    ['Service account id', 'service_account_id', 'worker', 0],
+    ['Person id', 'user_id', 'user', 4],
+    ['Key id', 'api_key_id', 'key', 4],
     ['Harness', 'agent_harness_key', 'other', 4],
     ['SHA-256 of a long request id', 'request_id_sha256', 'a'.repeat(64), 0],
   ])('filters by %s, with the filter in the address', async (label, name, value, found) => {
@@ -110,7 +110,7 @@ describe('the list of requests', () => {
     await field.fill(wanted);
     await page.waitForURL((url) => url.searchParams.get(name) === wanted);
     await count(page, found);
-    await page.getByRole('button', { name: `Remove the filter ${label}` }).click();
+    await page.getByRole('button', { name: `Remove the filter ${label.replace(/ id$/, '')}` }).click();
     await count(page, 4);
     expect(searchOf(page)).toEqual({});
   });
@@ -253,11 +253,22 @@ describe('the list of requests', () => {
     await count(page, 0);
   });
 
-  it('shows the error of an invalid filter at its field', async () => {
-    const page = await scene.open(`${root}?status_code=abc`);
-    const field = page.getByLabel('Status', { exact: true });
-    await page.locator('.typed-filter [role=alert]').getByText('from 100 to 599').waitFor();
-    expect(await field.getAttribute('aria-invalid')).toBe('true');
+  it.each([
+    ['status_code=abc', 'Status', 'from 100 to 599'],
+    ['to=yesterday', 'To (UTC, exclusive)', '`to` must be an instant'],
+    ['from=yesterday', 'From (UTC)', '`from` must be an instant'],
+    ['api_key_id=laptop', 'Key id', '`api_key_id` must be a UUID'],
+  ])('shows the error of an invalid filter at its field alone: %s', async (query, label, says) => {
+    const page = await scene.open(`${root}?${query}`);
+    await page.locator('.filters').getByRole('alert').getByText(says).waitFor();
+    expect(await page.getByLabel(label, { exact: true }).getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByRole('alert').count()).toBe(1);
+  });
+
+  it('shows the error of an invalid filter without a field instead of the list', async () => {
+    const page = await scene.open(`${root}?not_user_id=me`);
+    await page.getByRole('alert').getByText('`not_user_id` must be a UUID').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(1);
   });
 
   it('saves filters as a named view, opens it again, and removes it', async () => {

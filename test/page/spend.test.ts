@@ -113,9 +113,9 @@ describe('the spend of a gateway with requests', () => {
     expect(modelLinks.length).toBeGreaterThan(1);
     expect(modelLinks).toEqual(ofModels.slice(0, modelLinks.length));
     expect(await csvOf(page, 'Spend by owner')).toEqual([
-      'Owner,Kind,Spend,Requests,Priced,No price,No usage,Estimated',
-      ...owners.map(({ owner_name: name, owner_kind: kind, spend_usd: usd }) =>
-        expect.stringMatching(`^${name},${kind},${usd},`),
+      'Owner,Kind,Spend,Requests,Priced,No price,No usage,Estimated,Owner id',
+      ...owners.map(({ owner_name: name, owner_kind: kind, owner_id: id, spend_usd: usd }) =>
+        expect.stringMatching(`^${name},${kind},${usd},.*,${id}$`),
       ),
     ]);
     expect(await csvOf(page, 'Spend by model')).toEqual([

@@ -5,10 +5,10 @@ import { Drawer } from '../ui/dialog.tsx';
 import { faultOf } from '../ui/fields.tsx';
 import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
 import { InstantFilter } from '../ui/instant-filter.tsx';
-import { NoRows, pageOfMany, Opened, Pager, useList, useOpened } from '../ui/list.tsx';
+import { ListTable, Opened, useList, useOpened } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
-import { type Column, Table } from '../ui/table.tsx';
+import type { Column } from '../ui/table.tsx';
 import { Dash, Id, Time } from '../ui/values.tsx';
 import { Actor } from './audit/actor.tsx';
 import { EventDetail } from './audit/detail.tsx';
@@ -74,7 +74,7 @@ const columns: readonly Column<AdminEvent>[] = [
   },
 ];
 
-/** The faults of these are shown below them. */
+/** These show their own faults. */
 const typedFilters = ['actor_user_id', 'target_id', 'from', 'to'];
 
 const fieldsNamed = 3;
@@ -99,7 +99,6 @@ export function Page() {
     read(api.GET('/api/v1/admin/events', { params: { query: { ...eventQuery(query), page } }, signal })),
   );
   const fault = (name: string): string | undefined => faultOf(events.error, name);
-  const isFieldFault = typedFilters.some((name) => fault(name) !== undefined);
   const open = filters['open'];
   const opened = useOpened(
     events,
@@ -128,42 +127,29 @@ export function Page() {
           <TextFilter name="target_id" label="Id of what was changed" isWide error={events.error} />
           <TextFilter name="actor_user_id" label="Actor's user id" isWide error={events.error} />
           <InstantFilter name="from" label="From (UTC)" fault={fault('from')} />
-          <InstantFilter name="to" label="To (UTC)" fault={fault('to')} />
+          <InstantFilter name="to" label="To (UTC, exclusive)" fault={fault('to')} />
         </>
       }
     >
       <FilterChips names={names} />
-      {isFieldFault && events.data === undefined ? null : (
-        <Table
-          caption="Audit"
-          columns={columns}
-          rows={events.data?.items}
-          csvPage={pageOfMany(events.data)}
-          isStale={events.isPlaceholderData}
-          rowKey={({ admin_event_id: id }) => id}
-          onOpen={({ admin_event_id: id }) => set({ open: id })}
-          openKey={open}
-          error={isFieldFault ? null : events.error}
-          again={() => void events.refetch()}
-          empty={
-            <NoRows
-              list={events.data}
-              empty={
-                Object.keys(query).length === 0 ? (
-                  <Empty title="Nothing has been changed yet">
-                    <p>
-                      Each change made through this page, the admin API or the command line is recorded here.
-                    </p>
-                  </Empty>
-                ) : (
-                  <Empty title="No change matches these filters" />
-                )
-              }
-            />
-          }
-        />
-      )}
-      <Pager list={events.data} />
+      <ListTable
+        caption="Audit"
+        columns={columns}
+        list={events}
+        typedFilters={typedFilters}
+        rowKey={({ admin_event_id: id }) => id}
+        onOpen={({ admin_event_id: id }) => set({ open: id })}
+        openKey={open}
+        empty={
+          Object.keys(query).length === 0 ? (
+            <Empty title="Nothing has been changed yet">
+              <p>Each change made through this page, the admin API or the command line is recorded here.</p>
+            </Empty>
+          ) : (
+            <Empty title="No change matches these filters" />
+          )
+        }
+      />
       {open === undefined ? null : (
         <Drawer
           title={shown === undefined ? 'Change' : shown.action}

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { percentText } from '../ui/amounts.ts';
 import { ownerWords } from '../api/owners.ts';
 import { useAddress } from '../app/address.ts';
 import { BudgetBar } from '../ui/bar.tsx';
@@ -132,17 +133,17 @@ function Facts({ owners }: { readonly owners: readonly Owner[] }) {
   const counted = (state: keyof typeof states): number => owners.filter(states[state].holds).length;
   return (
     <>
-      {owners.length.toLocaleString('en')} owners,{' '}
+      <Count of={owners.length} /> {owners.length === 1 ? 'owner' : 'owners'},{' '}
       <Link to="/budgets" search={{ state: 'set' }}>
-        {counted('set')} with a budget
+        <Count of={counted('set')} /> with a budget
       </Link>
       ,{' '}
       <Link to="/budgets" search={{ state: 'near' }}>
-        {counted('near')} at 80 % or above
+        <Count of={counted('near')} /> at 80 % or above
       </Link>
       ,{' '}
       <Link to="/budgets" search={{ state: 'blocked' }}>
-        {counted('blocked')} hit the hard limit
+        <Count of={counted('blocked')} /> hit the hard limit
       </Link>
       .
     </>
@@ -208,7 +209,7 @@ const columns: readonly Column<Owner>[] = [
       ),
     text: (owner) => {
       const share = shareOf(owner);
-      return share === undefined ? null : `${Math.floor(share / 100)} %`;
+      return share === undefined ? null : percentText(share);
     },
   },
   {

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { grouped } from '../ui/amounts.ts';
 import { api, type QueryOf, read } from '../api/client.ts';
 import { type ApiKey, ownerChoice, ownerKinds, ownerWords } from '../api/owners.ts';
 import { kindPaths } from '../api/search.ts';
@@ -12,7 +13,7 @@ import type { Column } from '../ui/table.tsx';
 import { Id, Time } from '../ui/values.tsx';
 import { CreateKey, type OwnerDraft } from './keys/create-key.tsx';
 import { KeyDrawer } from './keys/key-drawer.tsx';
-import { KeyBadge, keyState, modelsText } from './keys/key-state.tsx';
+import { KeyBadge, keyState, modelsHint, modelsText } from './keys/key-state.tsx';
 import { nameColumn, NoOwners, Total } from './owners/list-parts.tsx';
 import { SecretShown, type ShownKey } from './keys/secret-shown.tsx';
 
@@ -141,8 +142,12 @@ const columns: readonly Column<ApiKey>[] = [
     key: 'models',
     title: 'Models',
     cell: ({ allowed_models: allowed }) => (
-      <span title={modelsText(allowed)}>
-        {allowed.length === 0 ? 'all' : allowed.length <= 2 ? allowed.join(', ') : `${allowed.length} models`}
+      <span title={modelsHint(allowed)}>
+        {allowed.length === 0
+          ? 'all'
+          : allowed.length <= 2
+            ? allowed.join(', ')
+            : `${grouped(allowed.length)} models`}
       </span>
     ),
     text: (key) => modelsText(key.allowed_models),

@@ -1,6 +1,7 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, type ResponseData, read } from '../api/client.ts';
 import { useAddress } from '../app/address.ts';
+import { grouped } from '../ui/amounts.ts';
 import { requestsColumn, spendColumn } from '../ui/columns.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -77,7 +78,9 @@ function Board({ board }: { readonly board: Board }) {
           }),
         )}
         linkOf={({ key }) => (
-          <RequestsLink where={{ from: key, to: endOfBucket(key) }}>{bucketText(key)}</RequestsLink>
+          <RequestsLink where={{ from: key, to: endOfBucket(key), owner_kind: 'user', ...inLedger }}>
+            {bucketText(key)}
+          </RequestsLink>
         )}
       />
       <Table
@@ -101,7 +104,7 @@ const average = (
   align: 'end',
   hidden,
   cell: ({ tool_cardinality_averages: found }) =>
-    found[key] === null ? <NotAvailable /> : <span className="number">{found[key].toFixed(2)}</span>,
+    found[key] === null ? <NotAvailable /> : <span className="number">{grouped(found[key].toFixed(2))}</span>,
   text: ({ tool_cardinality_averages: found }) => found[key] ?? 'n/a',
 });
 

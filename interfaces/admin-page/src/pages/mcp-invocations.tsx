@@ -4,7 +4,7 @@ import { api, read } from '../api/client.ts';
 import { gatewayNow } from '../api/clock.ts';
 import { useAddress } from '../app/address.ts';
 import { Drawer } from '../ui/dialog.tsx';
-import { ChoiceFilter, FilterChips, TextFilter } from '../ui/filters.tsx';
+import { ChoiceFilter, FilterChips, MoreFilters, TextFilter } from '../ui/filters.tsx';
 import { ListTable, useList } from '../ui/list.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { Page as Frame } from '../ui/page.tsx';
@@ -33,6 +33,10 @@ const typed = [
   'mcp_tool_invocation_id',
   'request_id_sha256',
 ] as const;
+const shownAlways = typed.slice(0, 4);
+const onDemand = typed.slice(4);
+/** These show their own faults. */
+const typedFilters = [...typed, 'from', 'to'];
 const wide: ReadonlySet<string> = new Set([
   'request_id',
   'user_id',
@@ -54,8 +58,6 @@ export function Page() {
       }),
     ),
   );
-  const shownAlways = typed.slice(0, 4);
-  const onDemand = typed.slice(4);
   const filter = (name: (typeof typed)[number]) => (
     <TextFilter
       key={name}
@@ -89,10 +91,9 @@ export function Page() {
             options={policyChoices.map((each) => [each, each.replaceAll('_', ' ')] as const)}
           />
           {shownAlways.map(filter)}
-          <details className="more-filters">
-            <summary className="button quiet">More filters</summary>
-            <div className="filters">{onDemand.map(filter)}</div>
-          </details>
+          <MoreFilters names={onDemand} error={list.error}>
+            {onDemand.map(filter)}
+          </MoreFilters>
         </>
       }
     >
@@ -101,6 +102,7 @@ export function Page() {
         caption="MCP calls"
         columns={invocationColumns}
         list={list}
+        typedFilters={typedFilters}
         rowKey={(call) => call.mcp_tool_invocation_id}
         onOpen={(call) => set({ open: call.mcp_tool_invocation_id })}
         openKey={openId}

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api, read } from '../api/client.ts';
+import { grouped } from '../ui/amounts.ts';
 import { Page as Frame } from '../ui/page.tsx';
 import { Loaded } from '../ui/loaded.tsx';
 import { RequestsLink } from '../ui/things.tsx';
@@ -50,10 +51,10 @@ function Facts({ of }: { readonly of: Overview }) {
       </RequestsLink>
       , <Money usd={day.spend_usd} />;{' '}
       <Link to="/budgets" search={{ state: 'near' }}>
-        {budgets.above_80_percent} of {budgets.total} budgets
+        <Count of={budgets.above_80_percent} /> of <Count of={budgets.total} /> budgets
       </Link>{' '}
       at 80 % or above
-      {budgets.blocked === 0 ? '' : `, ${budgets.blocked} hit the hard limit`}.
+      {budgets.blocked === 0 ? '' : `, ${grouped(budgets.blocked)} hit the hard limit`}.
     </>
   );
 }

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { grouped } from '../ui/amounts.ts';
 import { api, read } from '../api/client.ts';
 import { kindPaths, kindTitles } from '../api/search.ts';
 import { useAddress } from '../app/address.ts';
@@ -117,7 +118,7 @@ function Taken({ limit, measure }: { readonly limit: Limit; readonly measure: Me
   return (
     <span className="taken">
       <span className="number">
-        {taken.toLocaleString('en')} of {most.toLocaleString('en')}
+        {grouped(taken)} of {grouped(most)}
         {share >= 1 ? ', full' : ''}
       </span>
       <span

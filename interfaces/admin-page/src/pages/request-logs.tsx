@@ -1,17 +1,18 @@
 import { useCallback } from 'react';
+import { grouped } from '../ui/amounts.ts';
 import { api, read } from '../api/client.ts';
 import { gatewayNow } from '../api/clock.ts';
 import { type Filters, useAddress } from '../app/address.ts';
+import { FirstRequest } from '../ui/first-request.tsx';
 import { FilterChips } from '../ui/filters.tsx';
 import { NoRows, pageOfMany, Pager, useList } from '../ui/list.tsx';
 import { Page as Frame } from '../ui/page.tsx';
 import { Empty } from '../ui/states.tsx';
 import { Table } from '../ui/table.tsx';
-import { Copyable } from '../ui/values.tsx';
 import { RequestDrawer } from './request-log/drawer.tsx';
 import { requestColumns } from './request-logs/columns.tsx';
 import { LiveTailControls, useLiveTail } from './request-logs/live-tail.tsx';
-import { RequestFilters } from './request-logs/more-filters.tsx';
+import { RequestFilters, typedFilters } from './request-logs/more-filters.tsx';
 import { rangeOf, ranges } from './request-logs/ranges.ts';
 import { chipTitles, requestQuery, requestFilters, turnedRound } from './request-logs/request-filters.ts';
 import { useNames } from './request-logs/seen-names.ts';
@@ -75,6 +76,7 @@ export function Page() {
           onOpen={(log) => set({ open: log.request_log_id })}
           openKey={openId}
           error={list.error}
+          typedFilters={typedFilters}
           again={() => void list.refetch()}
           empty={
             <NoRows list={list.data} empty={<NoRequests isFiltered={Object.keys(chosen).length > 0} />} />
@@ -114,7 +116,7 @@ function Facts({
   return (
     <>
       {list.total_is_lower_bound ? 'More than ' : ''}
-      {list.total.toLocaleString('en')} {list.total === 1 ? 'request' : 'requests'}
+      {grouped(list.total)} {list.total === 1 ? 'request' : 'requests'}
       {within}, newest first{isCounted ? '; requests that are not logged appear only in the reports' : ''}
       {isStale ? '; refreshing…' : ''}
     </>
@@ -136,12 +138,8 @@ const NoRequests = ({ isFiltered }: { readonly isFiltered: boolean }) =>
     </Empty>
   ) : (
     <Empty title="No request has been logged yet">
-      <p>Requests through the gateway are listed here. Insert one of your keys and send one:</p>
-      <Copyable
-        block
-        label="A first request"
-        text={`curl -sS ${window.location.origin}/v1/chat/completions \\\n  -H "authorization: Bearer $GATEWAY_API_KEY" -H 'content-type: application/json' \\\n  -d '{"model": "fast", "messages": [{"role": "user", "content": "Hello"}]}'`}
-      />
+      <p>Requests through the gateway are listed here. Send one:</p>
+      <FirstRequest />
       <p className="muted">
         Nothing is logged with capture_mode: disabled, nor for people whose logging is turned off.
       </p>

@@ -1,3 +1,12 @@
+/** A number with separators in each thousand (rule 52.401). All its digits stay as they are. */
+export function grouped(number: number | string): string {
+  const [whole = '', ...fraction] = String(number).split('.');
+  return [whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ','), ...fraction].join('.');
+}
+
+/** An exact amount, as it is shown. */
+export const usdText = (usd: string): string => `${grouped(usd)} USD`;
+
 /** Picodollars of an exact amount such as `12.3456`, in whole numbers, so that nothing is rounded. */
 export function picoOf(usd: string): bigint {
   const [whole = '0', fraction = ''] = usd.replace('-', '').split('.');
@@ -25,7 +34,7 @@ export function shareBps(spendUsd: string, amountUsd: string): number | undefine
 
 /** “79.3 %”. */
 export const percentText = (bps: number): string =>
-  `${Math.floor(bps / 100).toLocaleString('en')}.${Math.floor((bps % 100) / 10)} %`;
+  `${grouped(Math.floor(bps / 100))}.${Math.floor((bps % 100) / 10)} %`;
 
 const maxAmount10000 = 2n ** 53n - 1n;
 
@@ -33,7 +42,8 @@ const maxAmount10000 = 2n ** 53n - 1n;
 export function amount10000Of(text: string): { readonly amount: number } | { readonly fault: string } {
   const typed = text.trim();
   const [, whole, fraction = ''] = /^(\d{1,12})(?:\.(\d*))?$/.exec(typed) ?? [];
-  if (whole === undefined) return { fault: 'Type an amount in USD, such as 50 or 12.5.' };
+  if (whole === undefined)
+    return { fault: 'Type an amount in USD without separators, such as 1500 or 12.5.' };
   if (/[1-9]/.test(fraction.slice(4)) || fraction.length > 12)
     return { fault: 'An amount has at most four digits after the decimal point.' };
   const amount = BigInt(whole) * 10_000n + BigInt(fraction.slice(0, 4).padEnd(4, '0'));

@@ -1,4 +1,4 @@
-import { percentText, shareBps } from './amounts.ts';
+import { grouped, percentText, shareBps, usdText } from './amounts.ts';
 
 /** Spend against an amount, with a mark where 20 % remain, which is when the alert is sent. */
 export function BudgetBar({
@@ -17,6 +17,7 @@ export function BudgetBar({
   if (share === undefined) return <span className="muted">{isHard ? 'refuses all' : 'refuses nothing'}</span>;
   const tone = share >= 10_000 ? 'bad' : share >= 8_000 ? 'warn' : '';
   const text = percentText(share);
+  const amounts = `${grouped(spendUsd)} of ${usdText(amountUsd)}`;
   return (
     <span className="budget-bar">
       <span
@@ -26,8 +27,8 @@ export function BudgetBar({
         aria-valuemin={0}
         aria-valuemax={100}
         aria-valuenow={Math.min(100, Math.floor(share / 100))}
-        aria-valuetext={`${text}, ${spendUsd} of ${amountUsd} USD`}
-        title={`${spendUsd} of ${amountUsd} USD; the mark is at 80 %, where the alert is sent`}
+        aria-valuetext={`${text}, ${amounts}`}
+        title={`${amounts}; the mark is at 80 %, where the alert is sent`}
       >
         <span style={{ width: `${Math.min(100, share / 100)}%` }} />
         <i className="meter-mark" />

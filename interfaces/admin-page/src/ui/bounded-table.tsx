@@ -1,4 +1,5 @@
 import { type ComponentProps, useState } from 'react';
+import { grouped } from './amounts.ts';
 import { Table } from './table.tsx';
 
 const shownAtFirst = 100;
@@ -18,7 +19,7 @@ export function BoundedTable<R>(props: ComponentProps<typeof Table<R>>) {
           {props.tools}
           {isCut ? (
             <button type="button" className="button quiet" onClick={() => setWhole(true)}>
-              First {shownAtFirst} of {rows.length.toLocaleString('en')}: show all
+              First {shownAtFirst} of {grouped(rows.length)}: show all
             </button>
           ) : null}
         </>

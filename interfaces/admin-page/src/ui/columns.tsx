@@ -1,6 +1,6 @@
 import type { Column } from './table.tsx';
 import { CountedRequests, ModelLink, OwnerLink, type Owner } from './things.tsx';
-import { Money } from './values.tsx';
+import { Id, Money } from './values.tsx';
 
 /** A model, as a link to it. */
 export const modelColumn: Column<{ readonly model_key: string }> = {
@@ -16,6 +16,15 @@ export const ownerColumn: Column<Owner> = {
   title: 'Owner',
   cell: (owner) => <OwnerLink owner={owner} />,
   text: (owner) => owner.owner_name,
+};
+
+/** Names of owners may be the same; their ids are not. */
+export const ownerIdColumn: Column<Pick<Owner, 'owner_id'>> = {
+  key: 'owner_id',
+  title: 'Owner id',
+  hidden: true,
+  cell: ({ owner_id: id }) => <Id of={id} />,
+  text: ({ owner_id: id }) => id,
 };
 
 /** The total cost of requests. */

@@ -12,6 +12,10 @@ interface Labelled {
 export const faultOf = (error: Error | null, field: string): string | undefined =>
   error instanceof ApiError && error.param === field ? error.message : undefined;
 
+/** Whether the API's message is about one of these fields, where it is shown. */
+export const isFaultOf = (error: Error | null, fields: readonly string[]): boolean =>
+  fields.some((field) => faultOf(error, field) !== undefined);
+
 /** The error of a field, announced at once. */
 export const FieldError = ({ fault, id }: { readonly fault: string | undefined; readonly id?: string }) =>
   fault === undefined ? null : (

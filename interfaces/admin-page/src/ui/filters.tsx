@@ -1,6 +1,6 @@
-import { useId } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { useAddress } from '../app/address.ts';
-import { FieldError, faultOf } from './fields.tsx';
+import { FieldError, faultOf, isFaultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
 import { type Spelling, useTypedFilter } from './typed-filter.ts';
 
@@ -90,6 +90,32 @@ export function ChoiceFilter({
         ))}
       </select>
     </label>
+  );
+}
+
+/** Filters that are shown on demand, and as soon as one of them has a fault (rule 52.400). */
+export function MoreFilters({
+  names,
+  error,
+  children,
+}: {
+  readonly names: readonly string[];
+  /** The error of the list. */
+  readonly error: Error | null;
+  readonly children: ReactNode;
+}) {
+  const { filters } = useAddress();
+  const [isOpen, setOpen] = useState(false);
+  const used = names.filter((name) => filters[name] !== undefined).length;
+  return (
+    <details
+      className="more-filters"
+      open={isOpen || isFaultOf(error, names)}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary className="button quiet">More filters{used === 0 ? '' : ` (${used})`}</summary>
+      <div className="filters">{children}</div>
+    </details>
   );
 }
 

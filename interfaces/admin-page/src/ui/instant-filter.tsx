@@ -29,7 +29,7 @@ export function InstantFilter({
   const faultId = useId();
   const [typed, type, leave] = useTypedFilter(name, asInstant, along);
   return (
-    <div>
+    <div className="typed-filter">
       <label className="filter">
         <span>{label}</span>
         <input

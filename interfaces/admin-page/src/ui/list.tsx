@@ -6,6 +6,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useRef } from 'react';
+import { grouped } from './amounts.ts';
 import { useAddress } from '../app/address.ts';
 import { Icon } from './icons.tsx';
 import { Empty, Failed, Waiting } from './states.tsx';
@@ -189,9 +190,9 @@ export function Pager({ list }: { readonly list: ListPage<unknown> | undefined }
         <Icon name="previous" /> Previous
       </button>
       <span className="number">
-        {isBeyond ? 'Nothing here' : `${from.toLocaleString('en')}–${to.toLocaleString('en')}`} of{' '}
+        {isBeyond ? 'Nothing here' : `${grouped(from)}–${grouped(to)}`} of{' '}
         {list.total_is_lower_bound ? 'more than ' : ''}
-        {total.toLocaleString('en')}
+        {grouped(total)}
       </span>
       <button type="button" className="button" disabled={isLast} onClick={() => go(page + 1)}>
         Next <Icon name="next" />

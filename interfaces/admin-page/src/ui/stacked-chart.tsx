@@ -1,4 +1,5 @@
 import { Bar, BarChart, CartesianGrid, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts';
+import { grouped } from './amounts.ts';
 import { colourOf, type Point, type Series } from './series.ts';
 
 /**
@@ -83,13 +84,13 @@ function PointValues({
             <dt>
               <i className="swatch" style={{ background: colourOf(series, index) }} /> {name}
             </dt>
-            <dd className="number">{point.parts[index]?.text}</dd>
+            <dd className="number">{grouped(point.parts[index]?.text ?? '')}</dd>
           </div>
         ))}
         {point.total === undefined ? null : (
           <div className="chart-total">
             <dt>Together</dt>
-            <dd className="number">{point.total}</dd>
+            <dd className="number">{grouped(point.total)}</dd>
           </div>
         )}
       </dl>

@@ -1,4 +1,5 @@
 import { type ReactNode, Suspense } from 'react';
+import { grouped } from './amounts.ts';
 import { Icon } from './icons.tsx';
 import { lazyPart } from './lazy-part.ts';
 import { colourOf, type Point, type Series } from './series.ts';
@@ -17,7 +18,7 @@ const together: Column<Point> = {
   key: 'total',
   title: 'Together',
   align: 'end',
-  cell: ({ total }) => total,
+  cell: ({ total }) => (total === undefined ? null : grouped(total)),
   text: ({ total }) => total,
 };
 
@@ -46,7 +47,7 @@ export function Stacked({
         key,
         title: name,
         align: 'end',
-        cell: ({ parts }) => parts[index]?.text,
+        cell: ({ parts }) => grouped(parts[index]?.text ?? ''),
         text: ({ parts }) => parts[index]?.text,
       }),
     ),

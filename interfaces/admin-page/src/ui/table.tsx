@@ -1,6 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react';
 import { csvOf } from './csv.ts';
 import { download } from './download.ts';
+import { isFaultOf } from './fields.tsx';
 import { Icon } from './icons.tsx';
 import { Menu } from './menu.tsx';
 import { Failed, StaleNotice, Waiting } from './states.tsx';
@@ -28,6 +29,8 @@ export interface TableProps<R> {
   readonly openKey?: string | undefined;
   readonly error?: Error | null;
   readonly again?: () => void;
+  /** Filters that show their own faults, which are not reported a second time (rule 52.400). */
+  readonly typedFilters?: readonly string[];
   /** The rows are those of an earlier query, while the current one loads. */
   readonly isStale?: boolean;
   /** Shown when there are no rows. */
@@ -44,11 +47,14 @@ export interface TableProps<R> {
  * A list with a sticky head, rows that arrows walk through and Enter opens, a choice of columns, and a CSV of its rows.
  */
 export function Table<R>(props: TableProps<R>) {
-  const { caption, columns, rows, rowKey, onOpen, openKey, error = null, again, empty, tools } = props;
-  const { isStale = false, csvRows = rows, csvPage } = props;
+  const { caption, columns, rows, rowKey, onOpen, openKey, again, empty, tools } = props;
+  const { isStale = false, csvRows = rows, csvPage, typedFilters = [] } = props;
+  const isAtFilter = isFaultOf(props.error ?? null, typedFilters);
+  const error = isAtFilter ? null : (props.error ?? null);
   const [hidden, setHidden] = useHiddenColumns(caption, columns);
   const shown = columns.filter(({ key }) => !hidden.has(key));
   const body = useRef<HTMLTableSectionElement>(null);
+  if (isAtFilter && rows === undefined) return null;
   if (error !== null && rows === undefined) return <Failed error={error} again={again} />;
   return (
     <section aria-label={caption} className="table-frame">

@@ -1,9 +1,10 @@
 import { type ReactNode, useState } from 'react';
+import { grouped, usdText } from './amounts.ts';
 import { Icon, type IconName } from './icons.tsx';
 
 /** An exact amount with every stored digit. It stays text throughout. An unknown one is `n/a`. */
 export const Money = ({ usd }: { readonly usd: string | null | undefined }) =>
-  usd == null ? <NotAvailable /> : <span className="number">{usd} USD</span>;
+  usd == null ? <NotAvailable /> : <span className="number">{usdText(usd)}</span>;
 
 /** An exact amount with two to four decimals, for charts and headings. Its title has the exact one. */
 export function shortUsd(usd: string): string {
@@ -14,18 +15,16 @@ export function shortUsd(usd: string): string {
   return isSmall ? `< 0.${'0'.repeat(digits - 1)}1` : `${grouped(whole)}.${shown}`;
 }
 
-const grouped = (digits: string): string => digits.replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
-
 /** A count with thousands separators. `null` was not recorded and is `n/a`; 0 is `0`. */
 export const Count = ({ of }: { readonly of: number | string | null | undefined }) =>
-  of == null ? <NotAvailable /> : <span className="number">{grouped(String(of))}</span>;
+  of == null ? <NotAvailable /> : <span className="number">{grouped(of)}</span>;
 
 /** Milliseconds below ten seconds, seconds above. */
 export const Duration = ({ ms }: { readonly ms: number | null | undefined }) =>
   ms == null ? <NotAvailable /> : <span className="number">{durationText(ms)}</span>;
 
 export const durationText = (ms: number): string =>
-  ms < 10_000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  ms < 10_000 ? `${grouped(Math.round(ms))} ms` : `${grouped((ms / 1000).toFixed(1))} s`;
 
 /** Not known, which differs from 0. */
 export const NotAvailable = () => <span className="muted">n/a</span>;

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { ApiError } from '../../api/client.ts';
 import { useVersionedChange, type VersionedChange } from '../../api/versioned-change.ts';
 import type { ConflictRow } from '../../ui/conflict.tsx';
-import { usdOf10000 } from '../../ui/amounts.ts';
+import { usdOf10000, usdText } from '../../ui/amounts.ts';
 import { type Budget, type BudgetTerms, budgetsKey, keyOf, loadOwners, type Owner } from './owners.ts';
 
 /** The budget of an owner as somebody saw it. Every change of a budget creates another one. */
@@ -52,8 +52,8 @@ export function useBudgetChange<C, R>(
 export const budgetRows = (theirs: Budget | null, mine: BudgetTerms | null): readonly ConflictRow[] => [
   {
     title: 'Amount',
-    theirs: theirs === null ? 'no budget' : `${theirs.amount_usd} USD`,
-    mine: mine === null ? 'no budget' : `${usdOf10000(mine.amount_10000)} USD`,
+    theirs: theirs === null ? 'no budget' : usdText(theirs.amount_usd),
+    mine: mine === null ? 'no budget' : usdText(usdOf10000(mine.amount_10000)),
   },
   { title: 'Window', theirs: theirs?.cadence ?? '–', mine: mine?.cadence ?? '–' },
   { title: 'Limit', theirs: limitText(theirs), mine: limitText(mine) },

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { picoOf } from '../../ui/amounts.ts';
+import { grouped, picoOf, usdText } from '../../ui/amounts.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Count, Dash, Money, shortUsd } from '../../ui/values.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -101,7 +101,7 @@ function Bars({ days }: { readonly days: readonly Day[] }) {
         aria-label={
           most === 0n
             ? `Nothing was spent in ${days.length} days`
-            : `Spend of ${days.length} days; the most was ${top?.spend_usd} USD on ${top?.day}`
+            : `Spend of ${days.length} days; the most was ${usdText(top?.spend_usd ?? '0')} on ${top?.day}`
         }
       >
         {days.map((each, index) => {
@@ -112,9 +112,9 @@ function Bars({ days }: { readonly days: readonly Day[] }) {
           return (
             <g key={each.day}>
               <title>
-                {each.day}: {each.spend_usd} USD, {each.request_count} requests
+                {each.day}: {usdText(each.spend_usd)}, {grouped(each.request_count)} requests
                 {isBlocked
-                  ? `, ${each.blocked_answers.count} blocked answers of ${each.blocked_answers.cost_usd} USD`
+                  ? `, ${grouped(each.blocked_answers.count)} blocked answers of ${usdText(each.blocked_answers.cost_usd)}`
                   : ''}
               </title>
               <rect x={`${index * step}%`} y={0} width={`${step}%`} height={height} className="day-room" />

@@ -1,6 +1,6 @@
 import type { ResponseData } from '../../api/client.ts';
 import { Count, Dash, Money, Time } from '../../ui/values.tsx';
-import { usdOf10000 } from '../../ui/amounts.ts';
+import { usdOf10000, usdText } from '../../ui/amounts.ts';
 import { type BudgetTerms, eachOf } from './owners.ts';
 
 type Found = ResponseData<'/api/v1/admin/spend/budgets/teams/{team_id}/dry-run', 'post'>;
@@ -15,7 +15,7 @@ export const DryRun = ({
 }) => (
   <section className="stack" aria-label="Dry run" role="status">
     <p>
-      {usdOf10000(terms.amount_10000)} USD per {eachOf(terms.cadence)}, as a hard limit:
+      {usdText(usdOf10000(terms.amount_10000))} per {eachOf(terms.cadence)}, as a hard limit:
     </p>
     <div className="table-scroll fit" tabIndex={0} role="region" aria-label="Dry run, scrolls">
       <table>

@@ -18,7 +18,7 @@ const columns: readonly Column<Entry>[] = [
   },
   {
     key: 'by',
-    title: 'By',
+    title: 'Set by',
     cell: ({ set_by: by, set_by_user_name: name }) => (by === null ? <NotAvailable /> : whoText(by, name)),
     text: ({ set_by: by, set_by_user_name: name }) => whoText(by, name),
   },
@@ -44,7 +44,7 @@ const columns: readonly Column<Entry>[] = [
   },
   {
     key: 'ended_by',
-    title: 'By',
+    title: 'Ended by',
     cell: ({ deactivated_at: at, deactivated_by: by, deactivated_by_user_name: name }) =>
       at === null ? <Dash /> : by === null ? <NotAvailable /> : whoText(by, name),
     text: ({ deactivated_at: at, deactivated_by: by, deactivated_by_user_name: name }) =>

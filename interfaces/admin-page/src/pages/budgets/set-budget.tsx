@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ActButton } from '../../ui/act-button.tsx';
 import { AuditLink } from '../../ui/audit-link.tsx';
-import { amount10000Of, picoOf, usdOf, usdOf10000 } from '../../ui/amounts.ts';
+import { amount10000Of, picoOf, usdOf, usdOf10000, usdText } from '../../ui/amounts.ts';
 import { ChangeDialog } from '../../ui/change-dialog.tsx';
 import { CheckField, faultOf, SelectField, TextField } from '../../ui/fields.tsx';
 import { notify } from '../../ui/notices.tsx';
@@ -45,7 +45,7 @@ export function SetBudget({ owner, onClose }: { readonly owner: Owner; readonly 
       void client.invalidateQueries({ queryKey: budgetsKey });
       notify(
         <>
-          {owner.name} has {usdOf10000(draft.amount_10000)} USD per {eachOf(draft.cadence)}.{' '}
+          {owner.name} has {usdText(usdOf10000(draft.amount_10000))} per {eachOf(draft.cadence)}.{' '}
           <AuditLink of={owner.id} />
         </>,
       );
@@ -121,25 +121,25 @@ function Meaning({ owner, terms }: { readonly owner: Owner; readonly terms: Budg
     <p className="note">
       {terms.hard_limit ? (
         <>
-          Requests of {whose} are refused with 429 <code>budget_exceeded</code> once {amount} USD are spent in
-          a {eachOf(terms.cadence)}.
+          Requests of {whose} are refused with 429 <code>budget_exceeded</code> once {usdText(amount)} are
+          spent in a {eachOf(terms.cadence)}.
         </>
       ) : (
         <>
-          Nothing is refused: the budget only sends an alert when 20 % or less of {amount} USD remain in a{' '}
-          {eachOf(terms.cadence)}.
+          Nothing is refused: the budget only sends an alert when 20 % or less of {usdText(amount)} remain in
+          a {eachOf(terms.cadence)}.
         </>
       )}{' '}
       {!isSameWindow ? null : left > 0n ? (
         <>
-          Spent in this window: {spent} USD, so {usdOf(left)} USD remain.
+          Spent in this window: {usdText(spent)}, so {usdText(usdOf(left))} remain.
         </>
       ) : terms.hard_limit ? (
         <strong>
-          {spent} USD are already spent in this window: everything is refused at once, until it ends.
+          {usdText(spent)} are already spent in this window: everything is refused at once, until it ends.
         </strong>
       ) : (
-        <>{spent} USD are already spent in this window.</>
+        <>{usdText(spent)} are already spent in this window.</>
       )}{' '}
       It applies from the next request on, on every replica.
     </p>

@@ -1,6 +1,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type ApiKey, ownerWords, readKey } from '../../api/owners.ts';
+import { grouped } from '../../ui/amounts.ts';
 import { kindPaths } from '../../api/search.ts';
 import { Pair } from '../../ui/pair.tsx';
 import { Dash, FromConfig, Time } from '../../ui/values.tsx';
@@ -121,17 +122,31 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
   </dl>
 );
 
-const ModelLinks = ({ ids }: { readonly ids: readonly string[] }) => (
-  <ul className="plain-list">
-    {ids.map((id) => (
-      <li key={id}>
-        <Link to="/models" search={{ open: id }}>
-          {id}
-        </Link>
-      </li>
-    ))}
-  </ul>
-);
+const linkedAtFirst = 50;
+
+/** The first models, and the others on demand: a key may have thousands (rule 52.402). */
+function ModelLinks({ ids }: { readonly ids: readonly string[] }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? ids : ids.slice(0, linkedAtFirst);
+  return (
+    <>
+      <ul className="plain-list">
+        {shown.map((id) => (
+          <li key={id}>
+            <Link to="/models" search={{ open: id }}>
+              {id}
+            </Link>
+          </li>
+        ))}
+      </ul>
+      {shown.length === ids.length ? null : (
+        <button type="button" className="button quiet" onClick={() => setWhole(true)}>
+          Show all {grouped(ids.length)}
+        </button>
+      )}
+    </>
+  );
+}
 
 const KeyLinks = ({ of: key }: { readonly of: ApiKey }) => (
   <nav className="row gap" aria-label="More of this key">

@@ -1,5 +1,6 @@
 import { gatewayNow } from '../../api/clock.ts';
 import type { ApiKey } from '../../api/owners.ts';
+import { grouped } from '../../ui/amounts.ts';
 import { Badge } from '../../ui/values.tsx';
 
 type KeyState = 'active' | 'revoked' | 'expired' | 'owner inactive';
@@ -21,6 +22,14 @@ export function KeyBadge({ of }: { readonly of: ApiKey }) {
 /** The models that a key may use, in words. */
 export const modelsText = (allowed: readonly string[]): string =>
   allowed.length === 0 ? 'all models' : allowed.join(', ');
+
+const maxHinted = 20;
+
+/** The same for a hint: a key may have thousands. */
+export const modelsHint = (allowed: readonly string[]): string =>
+  allowed.length <= maxHinted
+    ? modelsText(allowed)
+    : `${modelsText(allowed.slice(0, maxHinted))} and ${grouped(allowed.length - maxHinted)} more`;
 
 /** An instant in words. */
 export const instantText = (at: string | null): string =>

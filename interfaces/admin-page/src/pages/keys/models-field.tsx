@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { readModelIds } from '../../api/owners.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
+import { grouped } from '../../ui/amounts.ts';
 import type { ChoiceGroup } from '../../ui/combobox.tsx';
 import { FieldError, TextField } from '../../ui/fields.tsx';
 import { ErrorLine } from '../../ui/states.tsx';
@@ -22,7 +23,7 @@ function sayOf(isSearching: boolean, matching: number, areAll: boolean): string 
   if (matching <= maxShown && areAll) return '';
   return matching <= maxShown
     ? 'There may be more: type more of the id.'
-    : `The first ${maxShown} of ${areAll ? '' : 'more than '}${matching.toLocaleString('en')}: type a part of the id.`;
+    : `The first ${maxShown} of ${areAll ? '' : 'more than '}${grouped(matching)}: type a part of the id.`;
 }
 
 /** The models that a key may use: all of them, including future ones, or a selection. */
@@ -67,7 +68,7 @@ export function ModelsField({
             if (!isSome) onChange(undefined);
           }}
         />
-        Only these{allowed === undefined || allowed.length === 0 ? '' : `: ${allowed.length} chosen`}
+        Only these{allowed === undefined || allowed.length === 0 ? '' : `: ${grouped(allowed.length)} chosen`}
       </label>
       <ErrorLine error={models.error ?? found.error} />
       <FieldError fault={fault} />

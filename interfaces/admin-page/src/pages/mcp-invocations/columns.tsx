@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { ownerWords } from '../../api/owners.ts';
 import type { Column } from '../../ui/table.tsx';
 import { McpServerLink } from '../../ui/things.tsx';
 import { Badge, Dash, Duration, Id, Time } from '../../ui/values.tsx';
@@ -82,7 +83,7 @@ export const invocationColumns: readonly Column<McpInvocation>[] = [
         <Dash />
       ) : (
         <>
-          {call.owner_kind ?? 'owner'} <Id of={ownerIdOf(call)} />
+          {call.owner_kind === null ? 'owner' : ownerWords[call.owner_kind]} <Id of={ownerIdOf(call)} />
         </>
       ),
     text: ownerIdOf,

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { ownerWords } from '../../api/owners.ts';
 import { kindPaths } from '../../api/search.ts';
 import type { AllowedOwner } from './server.ts';
@@ -25,7 +26,7 @@ export function AllowedOwners({
           <OwnerOf owner={each} />
         </Fragment>
       ))}
-      {rest > 0 ? <span className="muted"> and {rest.toLocaleString('en')} more</span> : null}
+      {rest > 0 ? <span className="muted"> and {grouped(rest)} more</span> : null}
     </>
   );
 }

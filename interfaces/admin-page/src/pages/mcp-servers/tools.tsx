@@ -1,4 +1,5 @@
 import { Link } from '@tanstack/react-router';
+import { grouped } from '../../ui/amounts.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { Empty } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -18,7 +19,7 @@ export const Tools = ({ of: server }: { readonly of: ServerDetail }) => (
 
 /** “3 tools, 2 open”. */
 export const toolsCount = (tools: readonly McpTool[]): string =>
-  `${tools.length.toLocaleString('en')} ${tools.length === 1 ? 'tool' : 'tools'}, ${tools.filter(({ open }) => open).length.toLocaleString('en')} open`;
+  `${grouped(tools.length)} ${tools.length === 1 ? 'tool' : 'tools'}, ${grouped(tools.filter(({ open }) => open).length)} open`;
 
 const columnsFor = (server: ServerDetail): readonly Column<McpTool>[] => [
   {

@@ -1,9 +1,10 @@
+import { grouped } from '../../ui/amounts.ts';
 import type { Column } from '../../ui/table.tsx';
 import { RequestsLink } from '../../ui/things.tsx';
 import type { LastDay } from './models.ts';
 
 const counted = (count: number, isAtLeast: boolean): string =>
-  `${isAtLeast ? 'at least ' : ''}${count.toLocaleString('en')}`;
+  `${isAtLeast ? 'at least ' : ''}${grouped(count)}`;
 
 /** The number of requests in the last day, as a link to them. */
 export const Requests = ({

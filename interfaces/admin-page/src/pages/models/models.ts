@@ -1,4 +1,5 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { grouped } from '../../ui/amounts.ts';
 import { api, type ResponseData, read } from '../../api/client.ts';
 
 export type Model = ResponseData<'/api/v1/admin/models'>['items'][number];
@@ -44,7 +45,9 @@ export const capabilitiesOf = ({ capabilities }: Route) =>
 
 /** “0.15 in, 0.60 out”, in USD per million tokens. */
 export const priceText = ({ price }: Route): string | undefined =>
-  price === null ? undefined : `${price.input_usd_per_million} in, ${price.output_usd_per_million} out`;
+  price === null
+    ? undefined
+    : `${grouped(price.input_usd_per_million)} in, ${grouped(price.output_usd_per_million)} out`;
 
 export const useModel = (id: string) =>
   useQuery({

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { ofWindow, OwnerLink, RequestsLink } from '../../ui/things.tsx';
 import type { Overview } from './overview-data.ts';
@@ -95,7 +96,7 @@ function Found({ fact, of }: { readonly fact: Fact; readonly of: Overview }) {
         <p>
           <strong>
             {fact.count_is_lower_bound ? 'More than ' : ''}
-            {fact.count.toLocaleString('en')} {fact.count === 1 ? one : many}.
+            {grouped(fact.count)} {fact.count === 1 ? one : many}.
           </strong>{' '}
           {about} {link}
         </p>
@@ -105,9 +106,7 @@ function Found({ fact, of }: { readonly fact: Fact; readonly of: Overview }) {
               <Named item={item} of={of} />
             </li>
           ))}
-          {isOfItems[fact.kind] && more > 0 ? (
-            <li className="muted">and {more.toLocaleString('en')} more</li>
-          ) : null}
+          {isOfItems[fact.kind] && more > 0 ? <li className="muted">and {grouped(more)} more</li> : null}
         </ul>
       </div>
     </>
@@ -139,7 +138,7 @@ function Named({ item, of }: { readonly item: Item; readonly of: Overview }) {
             'no unpriced request yet'
           ) : (
             <RequestsLink where={{ model_key: item.id, pricing_status: 'unpriced', ...ofWindow(of) }}>
-              {item.count.toLocaleString('en')} unpriced
+              {grouped(item.count)} unpriced
             </RequestsLink>
           )}
         </>
@@ -165,19 +164,19 @@ function Named({ item, of }: { readonly item: Item; readonly of: Overview }) {
             from: new Date(Date.parse(of.now) - hourMs).toISOString(),
           }}
         >
-          {item.id} at {item.title}: {item.count.toLocaleString('en')}
+          {item.id} at {item.title}: {grouped(item.count)}
         </RequestsLink>
       );
     case 'gateway_process':
       return (
         <>
-          <code>{item.title}</code>, seen {item.count} s ago
+          <code>{item.title}</code>, seen {grouped(item.count)} s ago
         </>
       );
     case 'journal_file':
       return (
         <>
-          <code>{item.title}</code>: {item.count.toLocaleString('en')}
+          <code>{item.title}</code>: {grouped(item.count)}
         </>
       );
   }

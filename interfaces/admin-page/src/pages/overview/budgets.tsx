@@ -3,7 +3,7 @@ import { BudgetBar } from '../../ui/bar.tsx';
 import { ownerColumn } from '../../ui/columns.tsx';
 import { type Column, Table } from '../../ui/table.tsx';
 import { inLedger, ofOwner, ofWindow, RequestsLink } from '../../ui/things.tsx';
-import { Money, Time } from '../../ui/values.tsx';
+import { Count, Money, Time } from '../../ui/values.tsx';
 import type { Overview } from './overview-data.ts';
 
 type Standing = Overview['budgets']['items'][number];
@@ -58,7 +58,10 @@ export const NearestBudgets = ({ budgets }: { readonly budgets: Overview['budget
     <Table
       tools={
         <h2>
-          Budgets closest to their amount <Link to="/budgets">All {budgets.total}</Link>
+          Budgets closest to their amount{' '}
+          <Link to="/budgets">
+            All <Count of={budgets.total} />
+          </Link>
         </h2>
       }
       caption="Nearest budgets"

@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { grouped, usdText } from '../../ui/amounts.ts';
 import { CountedRequests, ofWindow, RequestsLink } from '../../ui/things.tsx';
 import { Count, Duration, durationText, Money } from '../../ui/values.tsx';
 import { HourBars } from './hour-bars.tsx';
@@ -32,7 +33,7 @@ export function Figures({ of }: { readonly of: Overview }) {
         label="Spend in each of the last 24 hours"
         bars={barsOf(
           ({ spend_usd: usd }) => Number(usd),
-          ({ spend_usd: usd }) => `${usd} USD`,
+          ({ spend_usd: usd }) => usdText(usd),
         )}
       />
       <Figure
@@ -55,7 +56,7 @@ export function Figures({ of }: { readonly of: Overview }) {
         label="Requests in each of the last 24 hours"
         bars={barsOf(
           ({ request_count: count }) => count,
-          ({ request_count: count }) => `${count} requests`,
+          ({ request_count: count }) => `${grouped(count)} requests`,
         )}
       />
       <Figure
@@ -67,13 +68,16 @@ export function Figures({ of }: { readonly of: Overview }) {
         }
         more={
           <>
-            {day.errors.caller} by callers, {day.errors.upstream} upstream, {day.errors.gateway} of the
-            gateway
+            <Count of={day.errors.caller} /> by callers, <Count of={day.errors.upstream} /> upstream,{' '}
+            <Count of={day.errors.gateway} /> of the gateway
           </>
         }
         label="Errors in each of the last 24 hours"
         isBad
-        bars={barsOf(errorsOf, (hour) => `${errorsOf(hour)} errors of ${hour.logged_count} logged`)}
+        bars={barsOf(
+          errorsOf,
+          (hour) => `${grouped(errorsOf(hour))} errors of ${grouped(hour.logged_count)} logged`,
+        )}
       />
       <Times title="Latency" of={of} measure="latency_ms" barsOf={barsOf} />
       <Times title="First token" of={of} measure="first_token_ms" barsOf={barsOf} />

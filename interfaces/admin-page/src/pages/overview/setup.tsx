@@ -1,14 +1,11 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { FirstRequest } from '../../ui/first-request.tsx';
 import { Badge, Copyable } from '../../ui/values.tsx';
 import type { Overview } from './overview-data.ts';
 import { TestMail } from './test-mail.tsx';
 
 type Steps = Overview['setup'];
-
-const curl = (): string => `curl ${window.location.origin}/v1/chat/completions \\
-  -H "authorization: Bearer $GATEWAY_KEY" -H "content-type: application/json" \\
-  -d '{"model": "MODEL", "messages": [{"role": "user", "content": "Hello"}]}'`;
 
 const mail = `mail:
   from: alerts@example.com
@@ -43,7 +40,7 @@ const steps: readonly {
         <p>
           Open a model under <Link to="/models">Models</Link> and try it, or send a request with a key:
         </p>
-        <Copyable text={curl()} label="A first request" block />
+        <FirstRequest />
       </>
     ),
   },

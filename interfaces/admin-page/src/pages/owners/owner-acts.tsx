@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import type { OwnerKind } from '../../api/owners.ts';
 import { useVersionedChange } from '../../api/versioned-change.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
@@ -25,7 +26,7 @@ const losses = {
 function keysText(name: string, count: number | undefined): string {
   if (count === undefined) return 'Calls with its keys are refused within 5 seconds.';
   if (count === 0) return `${name} has no active keys.`;
-  const keys = count === 1 ? 'one active key' : `${count} active keys`;
+  const keys = count === 1 ? 'one active key' : `${grouped(count)} active keys`;
   return `${name} has ${keys}: calls with ${count === 1 ? 'it' : 'them'} are refused within 5 seconds.`;
 }
 

@@ -116,7 +116,7 @@ export const OwnerLinks = ({
       Requests
     </Link>
     <Link to="/spend" search={{ owner_kind: payer.kind }}>
-      Spend
+      {payer.kind === 'user' ? 'Spend of people' : 'Spend of teams'}
     </Link>
     <Link to="/budgets" search={{ open: `${payer.kind}:${payer.id}` }}>
       {kind === 'service_account' ? 'Budget of its team' : 'Budget'}

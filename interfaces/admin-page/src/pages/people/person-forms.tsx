@@ -18,6 +18,10 @@ const roleOptions = roles.map((value) => ({ value, label: roleWords[value] }));
 
 const roleHint =
   'A platform admin sees and changes everything here. A user has keys, and no access to this page.';
+/** Whoever is made an admin has no password yet. */
+const adminHint = (email: string): string =>
+  `${roleHint} An admin logs in through the identity provider, or with a password, which ` +
+  `“npx gateway admin create --email ${email === '' ? 'E' : email}” sets.`;
 const loggingHint =
   'Whether requests with the person’s own keys are kept in the request logs. Spend is always counted.';
 
@@ -82,7 +86,7 @@ export function CreatePerson({
       />
       <SelectField
         label="Role"
-        hint={roleHint}
+        hint={role === 'platform_admin' ? adminHint(email.trim()) : roleHint}
         value={role}
         onChange={setRole}
         options={roleOptions}
@@ -157,11 +161,7 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
       />
       <SelectField
         label="Role"
-        hint={
-          from.role === 'platform_admin' && role === 'user'
-            ? 'From their next call on, the person can no longer see this page, and their API tokens stop working.'
-            : roleHint
-        }
+        hint={roleHintOf(from, role)}
         value={role}
         onChange={setRole}
         options={roleOptions}
@@ -170,6 +170,13 @@ export function ChangePerson({ of: person, onClose }: { readonly of: Person; rea
       <CheckField label="Log requests" hint={loggingHint} checked={isLogged} onChange={setLogged} />
     </ChangeDialog>
   );
+}
+
+function roleHintOf({ role: before, email }: Person, role: Role): string {
+  if (role === before) return roleHint;
+  return role === 'platform_admin'
+    ? adminHint(email)
+    : 'From their next call on, the person can no longer see this page, and their API tokens stop working.';
 }
 
 const onOff = (is: boolean): string => (is ? 'on' : 'off');

@@ -1,5 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { ApiError } from '../../api/client.ts';
 import { fieldsOf, wholeOf } from '../../api/loose-json.ts';
 import { type Hit, searchThings } from '../../api/search.ts';
@@ -136,7 +137,7 @@ const rowsOf = (theirs: LimitTerms, mine: LimitTerms) =>
   }));
 
 const none: LimitTerms = { requests_per_minute: null, tokens_per_minute: null, requests_in_flight: null };
-const textOf = (most: number | null): string => (most === null ? 'not limited' : most.toLocaleString('en'));
+const textOf = (most: number | null): string => (most === null ? 'not limited' : grouped(most));
 
 export function ChangeLimit({ limit, onClose }: { readonly limit: Limit; readonly onClose: () => void }) {
   const [texts, setTexts] = useState<Texts>(textsOf(limit));

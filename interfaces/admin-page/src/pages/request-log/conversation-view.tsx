@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { Badge } from '../../ui/values.tsx';
 import type { ConversationTurns } from './conversation.ts';
 import { MarkedText } from './marked-text.tsx';
@@ -17,7 +18,7 @@ export function ConversationView({ conversation }: { readonly conversation: Conv
       {tools.length === 0 ? null : (
         <details className="fold">
           <summary>
-            {tools.length === 1 ? '1 tool was offered' : `${tools.length} tools were offered`}
+            {tools.length === 1 ? '1 tool was offered' : `${grouped(tools.length)} tools were offered`}
           </summary>
           <p>{tools.join(', ')}</p>
         </details>
@@ -75,7 +76,7 @@ function PieceView({ piece }: { readonly piece: Piece }) {
     case 'reasoning':
       return (
         <details className="fold">
-          <summary>Reasoning, {piece.text.length.toLocaleString('en')} characters</summary>
+          <summary>Reasoning, {grouped(piece.text.length)} characters</summary>
           <MarkedText text={piece.text} />
         </details>
       );

@@ -6,6 +6,7 @@ import { WholeId } from '../owners/parts.tsx';
 import { accountingNotes, Cost, FirstToken, OutcomeBadge, pricingText } from '../request-logs/outcome.tsx';
 import { isStream, requesterOf, type LoggedRow } from '../request-logs/request-log.ts';
 import { fieldsOf, asText } from '../../api/loose-json.ts';
+import { kindPaths } from '../../api/search.ts';
 import type { LoadedDetail } from './load.ts';
 import { McpCalls } from './mcp-calls.tsx';
 import { More } from './more.tsx';
@@ -135,9 +136,14 @@ function Related({ log }: { readonly log: LoggedRow }) {
         </Link>
       )}
       {log.api_key_id === null ? null : (
-        <Link to={list} search={{ api_key_id: log.api_key_id }}>
-          Requests by this key
-        </Link>
+        <>
+          <Link to={list} search={{ api_key_id: log.api_key_id }}>
+            Requests by this key
+          </Link>
+          <Link to={kindPaths.api_key} search={{ open: log.api_key_id }}>
+            The key
+          </Link>
+        </>
       )}
       {log.status_code < 400 ? null : (
         <Link to={list} search={{ status_code: String(log.status_code) }}>

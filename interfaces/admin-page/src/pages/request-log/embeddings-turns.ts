@@ -1,3 +1,4 @@
+import { grouped } from '../../ui/amounts.ts';
 import { fieldsOf, type Fields, itemsOf, printedJson, asText } from '../../api/loose-json.ts';
 import type { Answered, Turn } from './turns.ts';
 
@@ -41,7 +42,10 @@ function vectorText(vector: unknown): string {
   const numbers = itemsOf(vector);
   const rest = numbers.length > shownNumbers ? ', …' : '';
   const cut = asText(numbers.at(-1));
-  const count = cut === undefined ? `${numbers.length} numbers` : `${numbers.length - 1} numbers and ${cut}`;
+  const count =
+    cut === undefined
+      ? `${grouped(numbers.length)} numbers`
+      : `${grouped(numbers.length - 1)} numbers and ${cut}`;
   return `${count}: ${numbers.slice(0, shownNumbers).map(String).join(', ')}${rest}`;
 }
 

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { countMarks, markedParts, reasonOf } from './marks.ts';
 
@@ -16,7 +17,7 @@ export function MarkedText({ text, code = false }: { readonly text: string; read
       </div>
       {isLong ? (
         <button type="button" className="button link" onClick={() => setWhole(!isWhole)}>
-          {isWhole ? 'Show less' : `Show all ${text.length.toLocaleString('en')} characters`}
+          {isWhole ? 'Show less' : `Show all ${grouped(text.length)} characters`}
         </button>
       ) : null}
     </>

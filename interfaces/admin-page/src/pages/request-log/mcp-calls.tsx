@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { grouped } from '../../ui/amounts.ts';
 import { api, read } from '../../api/client.ts';
 import { Loaded } from '../../ui/loaded.tsx';
 import { Part } from '../../ui/part.tsx';
@@ -37,7 +38,7 @@ export function McpCalls({ of: requestLogId }: { readonly of: string }) {
               </ul>
               {total > items.length ? (
                 <Link to={list} search={{ request_log_id: requestLogId }}>
-                  All {total.toLocaleString('en')}
+                  All {grouped(total)}
                 </Link>
               ) : null}
             </>

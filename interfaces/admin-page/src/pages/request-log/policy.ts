@@ -1,3 +1,4 @@
+import { grouped } from '../../ui/amounts.ts';
 import type { LoggedRow } from '../request-logs/request-log.ts';
 import { fieldsOf, asText, wholeOf } from '../../api/loose-json.ts';
 
@@ -19,7 +20,7 @@ export function policyText({ metadata }: Pick<LoggedRow, 'metadata'>): string | 
 
 function boundText(what: string, bound: unknown, unit: string): string | undefined {
   const most = wholeOf(bound);
-  return most === undefined ? undefined : `${what} ${most.toLocaleString('en')} ${unit}`;
+  return most === undefined ? undefined : `${what} ${grouped(most)} ${unit}`;
 }
 
 /** Why the bodies of a request are missing. */

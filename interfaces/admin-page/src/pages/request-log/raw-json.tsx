@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useEffect, useId, useMemo, useRef, useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { CopyButton } from '../../ui/values.tsx';
 import { prettyJson } from './json-text.ts';
 import { Marked } from './marked-text.tsx';
@@ -65,7 +66,7 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
       </pre>
       {shown < pretty.length ? (
         <button type="button" className="button link" onClick={() => setWhole(true)}>
-          Show all {pretty.length.toLocaleString('en')} characters
+          Show all {grouped(pretty.length)} characters
         </button>
       ) : null}
     </section>
@@ -75,7 +76,7 @@ export function RawJson({ text, label }: { readonly text: string; readonly label
 const foundText = (current: number | undefined, count: number): string =>
   current === undefined
     ? 'Not found'
-    : `${current + 1} of ${count === maxFound ? 'at least ' : ''}${count} (Enter: next)`;
+    : `${grouped(current + 1)} of ${count === maxFound ? 'at least ' : ''}${grouped(count)} (Enter: next)`;
 
 function Highlighted({
   text,

@@ -80,7 +80,7 @@ export const requestColumns: readonly Column<LoggedRow>[] = [
       </span>
     ),
     text: ({ tool_cardinality: tools }) =>
-      `${countText(tools.exposed_tool_count)} / ${countText(tools.invoked_tool_count)}`,
+      `${tools.exposed_tool_count ?? 'n/a'} / ${tools.invoked_tool_count ?? 'n/a'}`,
   },
   {
     key: 'service',

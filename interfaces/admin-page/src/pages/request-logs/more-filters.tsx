@@ -1,5 +1,5 @@
 import { useAddress } from '../../app/address.ts';
-import { ChoiceFilter, TextFilter } from '../../ui/filters.tsx';
+import { ChoiceFilter, MoreFilters, TextFilter } from '../../ui/filters.tsx';
 import { choiceWords } from './choices.ts';
 import { type FilterName, requestFilterNames } from './request-filters.ts';
 import type { LoggedRow } from './request-log.ts';
@@ -17,12 +17,17 @@ const shownOnDemand = [
   'agent_harness_key',
   'request_id_sha256',
 ] as const;
+/** These show their own faults. */
+export const typedFilters: readonly string[] = [...shownAlways, ...shownOnDemand, 'from', 'to'];
 const chosenOnDemand = ['pricing_status', 'in_ledger', 'owner_kind'] as const;
 /** A client disconnect is no failure. The API makes this distinction as the overview does. */
 const failedOrNot = [
   ['true', 'Failed'],
   ['false', 'Not failed'],
 ] as const;
+const onDemand = [...shownOnDemand, ...chosenOnDemand];
+/** Their chips show names. */
+const takesId: ReadonlySet<FilterName> = new Set(['user_id', 'team_id', 'service_account_id', 'api_key_id']);
 const wide: ReadonlySet<FilterName> = new Set(['request_id', 'user_id', 'api_key_id', 'request_id_sha256']);
 
 /** Typed filters. Their suggestions are the values in the rows on the screen. */
@@ -34,12 +39,11 @@ export function RequestFilters({
   readonly error: Error | null;
 }) {
   const { filters } = useAddress();
-  const used = [...shownOnDemand, ...chosenOnDemand].filter((name) => filters[name] !== undefined).length;
   const filter = (name: FilterName) => (
     <TextFilter
       key={name}
       name={name}
-      label={requestFilterNames[name]}
+      label={takesId.has(name) ? `${requestFilterNames[name]} id` : requestFilterNames[name]}
       error={error}
       known={knownOf(name, rows)}
       isWide={wide.has(name)}
@@ -50,25 +54,22 @@ export function RequestFilters({
     <>
       {shownAlways.map(filter)}
       <ChoiceFilter name="failed" label={requestFilterNames.failed} options={failedOrNot} />
-      <details className="more-filters">
-        <summary className="button quiet">More filters{used === 0 ? '' : ` (${used})`}</summary>
-        <div className="filters">
-          {shownOnDemand.map(filter)}
-          {chosenOnDemand.map((name) => (
-            <ChoiceFilter
-              key={name}
-              name={name}
-              label={requestFilterNames[name]}
-              options={Object.entries(choiceWords[name] ?? {})}
-            />
-          ))}
-          {halfATag ? (
-            <span className="muted" role="status">
-              A tag is selected by its name and its value together.
-            </span>
-          ) : null}
-        </div>
-      </details>
+      <MoreFilters names={onDemand} error={error}>
+        {shownOnDemand.map(filter)}
+        {chosenOnDemand.map((name) => (
+          <ChoiceFilter
+            key={name}
+            name={name}
+            label={requestFilterNames[name]}
+            options={Object.entries(choiceWords[name] ?? {})}
+          />
+        ))}
+        {halfATag ? (
+          <span className="muted" role="status">
+            A tag is selected by its name and its value together.
+          </span>
+        ) : null}
+      </MoreFilters>
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { usdText } from '../../ui/amounts.ts';
 import { Badge, Dash, Duration, Money } from '../../ui/values.tsx';
 import { fieldsOf, asText } from '../../api/loose-json.ts';
 import { pricingWords } from './choices.ts';
@@ -57,10 +58,10 @@ export function accountingNotes({ metadata }: Pick<LoggedRow, 'metadata'>): read
   return [
     ...(blocked === undefined
       ? []
-      : [`A budget blocked its cost of ${blocked} USD: it is not in the ledger.`]),
+      : [`A budget blocked its cost of ${usdText(blocked)}: it is not in the ledger.`]),
     ...(unbilled === undefined
       ? []
-      : [`It failed: ${unbilled} USD of usage were seen, and are not in the ledger.`]),
+      : [`It failed: ${usdText(unbilled)} of usage were seen, and are not in the ledger.`]),
     ...(accounting['duplicate'] === true
       ? ['Its request id was already charged: this request is not in the ledger a second time.']
       : []),

@@ -1,3 +1,4 @@
+import { grouped } from '../../ui/amounts.ts';
 import type { ResponseData } from '../../api/client.ts';
 import { fieldsOf } from '../../api/loose-json.ts';
 
@@ -30,4 +31,4 @@ export function isStream(log: Pick<LoggedRow, 'metadata'>): boolean | undefined 
   return typeof stream === 'boolean' ? stream : undefined;
 }
 
-export const countText = (count: number | null): string => (count === null ? 'n/a' : String(count));
+export const countText = (count: number | null): string => (count === null ? 'n/a' : grouped(count));

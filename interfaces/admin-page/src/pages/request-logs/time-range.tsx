@@ -1,6 +1,5 @@
 import { useAddress } from '../../app/address.ts';
-import { ApiError } from '../../api/client.ts';
-import { FieldError } from '../../ui/fields.tsx';
+import { faultOf } from '../../ui/fields.tsx';
 import { InstantFilter } from '../../ui/instant-filter.tsx';
 import { rangeOf, ranges } from './ranges.ts';
 
@@ -13,8 +12,6 @@ export function TimeFilter({ error }: { readonly error: Error | null }) {
   const choice = rangeOf(filters);
   const choose = (range: string | undefined): void =>
     set({ range, from: undefined, to: undefined, page: undefined });
-  const fault =
-    error instanceof ApiError && (error.param === 'from' || error.param === 'to') ? error.message : undefined;
   return (
     <>
       <div className="segments" role="group" aria-label="Time">
@@ -26,9 +23,20 @@ export function TimeFilter({ error }: { readonly error: Error | null }) {
       </div>
       {choice === 'custom' ? (
         <>
-          <InstantFilter name="from" label="From (UTC)" step={1} along={custom} />
-          <InstantFilter name="to" label="To (UTC, exclusive)" step={1} along={custom} />
-          <FieldError fault={fault} />
+          <InstantFilter
+            name="from"
+            label="From (UTC)"
+            fault={faultOf(error, 'from')}
+            step={1}
+            along={custom}
+          />
+          <InstantFilter
+            name="to"
+            label="To (UTC, exclusive)"
+            fault={faultOf(error, 'to')}
+            step={1}
+            along={custom}
+          />
         </>
       ) : null}
     </>

@@ -1,5 +1,5 @@
 import { BoundedTable } from '../../ui/bounded-table.tsx';
-import { modelColumn, ownerColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
+import { modelColumn, ownerColumn, ownerIdColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { inLedger, ofOwner, ofWindow } from '../../ui/things.tsx';
 import { Badge } from '../../ui/values.tsx';
@@ -63,6 +63,7 @@ export function OwnerTable({ report }: { readonly report: SpendReport }) {
       text: ({ owner_kind: kind }) => kind,
     },
     ...tallyColumns<SpendReport['owners'][number]>((owner) => ({ ...ofOwner(owner), ...ofWindow(report) })),
+    ownerIdColumn,
   ];
   return (
     <BoundedTable

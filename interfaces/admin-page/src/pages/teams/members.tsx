@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
+import { grouped } from '../../ui/amounts.ts';
 import { api, read } from '../../api/client.ts';
 import { type OwnerChoice, type Person, searchOwners, type Team } from '../../api/owners.ts';
 import { AuditLink } from '../../ui/audit-link.tsx';
@@ -78,7 +79,7 @@ export function Members({ of: team }: { readonly of: Team }) {
       </Loaded>
       {members.data !== undefined && members.data.total > shownMembers ? (
         <Link to="/people" search={{ team_id: team.team_id }}>
-          All {members.data.total.toLocaleString('en')} members
+          All {grouped(members.data.total)} members
         </Link>
       ) : null}
       {isAdding ? <AddMember team={team} onClose={() => setAdding(false)} /> : null}
