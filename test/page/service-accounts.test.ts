@@ -50,6 +50,23 @@ describe('service accounts', () => {
     expect(await now('indexer')).toMatchObject({ name: 'indexer', team_id: 'search', active: true });
   });
 
+  it('find their team by a part of its id, also one that no name has, and no inactive one', async () => {
+    for (const id of ['cost-centre-7', 'cost-centre-8'])
+      await scene.admin('POST', '/api/v1/admin/teams', { team_id: id, name: `Payer ${id.slice(-1)}` });
+    await scene.admin('PATCH', '/api/v1/admin/teams/cost-centre-8', { active: false });
+    const page = await scene.open('/service-accounts');
+    await button(page, 'New service account').click();
+    const team = page.getByRole('combobox', { name: 'Team that pays' });
+    const options = page.getByRole('listbox', { name: 'Team that pays' }).getByRole('option');
+    await options.filter({ hasText: 'Search' }).waitFor();
+    await team.fill('CENTRE-');
+    await options.filter({ hasText: 'Search' }).waitFor({ state: 'detached' });
+    await options.first().waitFor();
+    expect(await options.allTextContents()).toEqual(['Payer 7cost-centre-7']);
+    await team.fill('centre-8');
+    await page.getByText('Nothing has this id or name.').waitFor();
+  });
+
   it('move to another team, with both versions shown if another admin changed them meanwhile', async () => {
     await make('mover');
     const page = await scene.open('/service-accounts?open=mover');

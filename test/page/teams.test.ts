@@ -79,6 +79,11 @@ describe('a team', () => {
     await makeTeam('crew');
     const page = await scene.open('/teams?open=crew');
     await button(page, 'Add a member…').click();
+    const [kim] = await scene.query<{ id: string }>(
+      `select user_id::text as id from users where name = 'Kim'`,
+    );
+    await page.getByLabel('Person', { exact: true }).fill(kim?.id ?? '');
+    await page.getByRole('option', { name: 'Kim kim@example.com' }).waitFor();
     await page.getByLabel('Person', { exact: true }).fill('kim');
     await page.getByRole('option', { name: 'Kim kim@example.com' }).click();
     await page.getByLabel('Role', { exact: true }).selectOption('admin');

@@ -1,7 +1,7 @@
 import type { Choice } from '../ui/combobox.tsx';
 import type { Search } from '../ui/use-search.ts';
 import { api, type ResponseData, read } from './client.ts';
-import { kindTitles } from './search.ts';
+import { kindTitles, searchThings } from './search.ts';
 
 export type ApiKey = ResponseData<'/api/v1/admin/api-keys/{api_key_id}'>;
 export type Person = ResponseData<'/api/v1/admin/users/{user_id}'>;
@@ -61,47 +61,75 @@ export const ownerChoice = (id: string, title: string, detail: string): OwnerCho
 });
 
 /**
- * Active owners of a kind whose name contains the text, or for a person also the e-mail address. An empty text finds
- * the newest.
+ * Active owners of a kind whose name or id contains the text, or for a person the e-mail address or the whole id. An
+ * empty text finds the newest (rule 52.403).
  */
 export const searchOwners =
   (kind: OwnerKind): Search<OwnerChoice> =>
   async (text, signal) => {
-    const choices = await searches[kind](text, signal);
+    const { named, read: readOne } = searches[kind];
+    const [found, hits] = await Promise.all([named(text, signal), searchThings([kind])(text, signal)]);
+    const known = new Set(found.map(({ id }) => id));
+    // The lists, which know who is active, are searched by name only.
+    const withId = hits
+      .flatMap(({ choices }) => choices)
+      .filter(({ id }) => !known.has(id) && id.toLowerCase().includes(text.toLowerCase()));
+    const others = await Promise.all(withId.map(({ id }) => readOne(id, signal)));
+    const choices = [...others.filter((other) => other !== undefined), ...found].slice(0, searchSize);
     return choices.length === 0 ? [] : [{ title: kindTitles[kind], choices }];
   };
 
-const searches = {
-  user: async (text, signal) => {
-    const by = async (filter: { readonly email?: string; readonly name?: string }) => {
-      const query = { ...filter, active: true, page_size: searchSize };
-      return (await read(api.GET('/api/v1/admin/users', { params: { query }, signal }))).items;
-    };
-    const found =
-      text === '' ? await by({}) : (await Promise.all([by({ email: text }), by({ name: text })])).flat();
-    const unique = new Map(found.map((person) => [person.user_id, person]));
-    return [...unique.values()]
-      .slice(0, searchSize)
-      .map(({ user_id: id, name, email }) => ownerChoice(id, name, email));
-  },
-  team: async (text, signal) => {
-    const { items } = await read(api.GET('/api/v1/admin/teams', { params: { query: named(text) }, signal }));
-    return items.map(({ team_id: id, name }) => ownerChoice(id, name, id));
-  },
-  service_account: async (text, signal) => {
-    const { items } = await read(
-      api.GET('/api/v1/admin/service-accounts', { params: { query: named(text) }, signal }),
-    );
-    return items.map(({ service_account_id: id, name, team_name: team }) =>
-      ownerChoice(id, name, `${id}, of ${team}`),
-    );
-  },
-} as const satisfies Record<
-  OwnerKind,
-  (text: string, signal: AbortSignal) => Promise<readonly OwnerChoice[]>
->;
+const personChoice = ({ user_id: id, name, email }: Person): OwnerChoice => ownerChoice(id, name, email);
+const teamChoice = ({ team_id: id, name }: Team): OwnerChoice => ownerChoice(id, name, id);
+const accountChoice = ({ service_account_id: id, name, team_name: team }: ServiceAccount): OwnerChoice =>
+  ownerChoice(id, name, `${id}, of ${team}`);
 
-const named = (text: string) => ({
+const ifActive = <O extends { readonly active: boolean }>(
+  owner: O,
+  choiceOf: (owner: O) => OwnerChoice,
+): OwnerChoice | undefined => (owner.active ? choiceOf(owner) : undefined);
+
+interface OwnerSearch {
+  /** Active ones by name. */
+  readonly named: (text: string, signal: AbortSignal) => Promise<readonly OwnerChoice[]>;
+  /** One by id, if it is active. */
+  readonly read: (id: string, signal: AbortSignal) => Promise<OwnerChoice | undefined>;
+}
+
+const searches: Readonly<Record<OwnerKind, OwnerSearch>> = {
+  user: {
+    named: async (text, signal) => {
+      const by = async (filter: { readonly email?: string; readonly name?: string }) => {
+        const query = { ...filter, active: true, page_size: searchSize };
+        return (await read(api.GET('/api/v1/admin/users', { params: { query }, signal }))).items;
+      };
+      const found =
+        text === '' ? await by({}) : (await Promise.all([by({ email: text }), by({ name: text })])).flat();
+      const unique = new Map(found.map((person) => [person.user_id, person]));
+      return [...unique.values()].map(personChoice);
+    },
+    read: async (id, signal) => ifActive(await readPerson(id, signal), personChoice),
+  },
+  team: {
+    named: async (text, signal) => {
+      const query = namedAs(text);
+      return (await read(api.GET('/api/v1/admin/teams', { params: { query }, signal }))).items.map(
+        teamChoice,
+      );
+    },
+    read: async (id, signal) => ifActive(await readTeam(id, signal), teamChoice),
+  },
+  service_account: {
+    named: async (text, signal) => {
+      const query = namedAs(text);
+      const { items } = await read(api.GET('/api/v1/admin/service-accounts', { params: { query }, signal }));
+      return items.map(accountChoice);
+    },
+    read: async (id, signal) => ifActive(await readServiceAccount(id, signal), accountChoice),
+  },
+};
+
+const namedAs = (text: string) => ({
   active: true,
   page_size: searchSize,
   ...(text === '' ? {} : { name: text }),
