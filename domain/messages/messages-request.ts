@@ -135,7 +135,9 @@ const limitError = ({ max_tokens }: JsonObject): GatewayError | undefined =>
     ? undefined
     : fieldError('max_tokens', 'must be a positive integer, or 0.');
 
-const roles: ReadonlySet<Json | undefined> = new Set(['user', 'assistant', 'system']);
+/** The `role` of a message is one of these. */
+export const messageRoles = ['user', 'assistant', 'system'] as const;
+const roles: ReadonlySet<Json | undefined> = new Set(messageRoles);
 
 function messagesError(messages: Json | undefined): GatewayError | undefined {
   if (!isArray(messages) || messages.length === 0)

@@ -5,7 +5,7 @@ import type { Watched } from '../shared/json-scan.ts';
 const empty: ValueShape = [
   'empty: only the model in `model` answers',
   (value) => !isFilled(value),
-  { type: 'array', maxItems: 0 },
+  { type: 'array', items: {}, maxItems: 0 },
 ];
 const withoutModels: ValueShape = [
   'without `gateway.models`: only the model in `model` answers',

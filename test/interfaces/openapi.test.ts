@@ -81,6 +81,18 @@ describe('the OpenAPI description', () => {
     expect(missing).toEqual(['method_not_allowed', 'websocket_unsupported']);
   });
 
+  it('says of each list what is in it', () => {
+    const untold: string[] = [];
+    const walk = (schema: unknown, at: string): void => {
+      if (typeof schema !== 'object' || schema === null) return;
+      const { type, items } = schema as JsonObject;
+      if (type === 'array' && items === undefined) untold.push(at);
+      for (const [key, inner] of Object.entries(schema)) walk(inner, `${at}/${key}`);
+    };
+    walk(description, '');
+    expect(untold).toEqual([]);
+  });
+
   it('has no open objects in answers that the gateway itself writes', () => {
     const open: string[] = [];
     const walk = (schema: unknown, at: string): void => {

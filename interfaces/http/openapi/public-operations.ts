@@ -1,6 +1,6 @@
 import { chatShapes } from '../../../domain/chat/chat-request.ts';
 import { embeddingsShapes } from '../../../domain/embeddings/embeddings-request.ts';
-import { messagesShapes } from '../../../domain/messages/messages-request.ts';
+import { messageRoles, messagesShapes } from '../../../domain/messages/messages-request.ts';
 import { responsesShapes } from '../../../domain/responses/responses-request.ts';
 import type { FieldShapes } from '../../../domain/shared/field-shapes.ts';
 import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
@@ -60,11 +60,12 @@ interface ModelPath {
   readonly errors: readonly ErrorCode[];
 }
 
-const nonEmptyList: JsonObject = {
+const objectList: JsonObject = { type: 'array', items: { type: 'object', additionalProperties: true } };
+const messagesWith = (role: JsonObject): JsonObject => ({
   type: 'array',
   minItems: 1,
-  items: { type: 'object', additionalProperties: true },
-};
+  items: { type: 'object', properties: { role }, required: ['role'], additionalProperties: true },
+});
 const aCount: JsonObject = { type: 'integer', minimum: 0 };
 const members = (properties: JsonObject): JsonObject => ({
   type: 'object',
@@ -79,16 +80,18 @@ const messagesPath = {
   errors: ['thread_unsupported_request'],
 } as const;
 
+const conversation = messagesWith({ enum: messageRoles });
+
 const message = {
   ...messagesPath,
-  required: { messages: nonEmptyList, max_tokens: aCount },
-  answer: members({ content: { type: 'array' } }),
+  required: { messages: conversation, max_tokens: aCount },
+  answer: members({ content: objectList }),
   streams: true,
 };
 
 const count = {
   ...messagesPath,
-  required: { messages: nonEmptyList },
+  required: { messages: conversation },
   answer: members({ input_tokens: aCount }),
   streams: false,
 };
@@ -98,10 +101,10 @@ const modelPaths: readonly ModelPath[] = [
     path: '/v1/chat/completions',
     summary: 'A chat completion, whole or streamed.',
     envelope: 'openai',
-    required: { messages: nonEmptyList },
+    required: { messages: messagesWith({ type: 'string' }) },
     shapes: chatShapes,
     errors: [],
-    answer: members({ choices: { type: 'array' } }),
+    answer: members({ choices: objectList }),
     streams: true,
   },
   {
@@ -112,7 +115,7 @@ const modelPaths: readonly ModelPath[] = [
     exampled: { input: { type: 'string' } },
     shapes: responsesShapes,
     errors: [],
-    answer: members({ output: { type: 'array' } }),
+    answer: members({ output: objectList }),
     streams: true,
   },
   { path: '/v1/messages', summary: 'A message, whole or streamed.', ...message },
@@ -125,12 +128,12 @@ const modelPaths: readonly ModelPath[] = [
     envelope: 'openai',
     required: {
       input: {
-        anyOf: [{ type: 'string' }, { type: 'array', minItems: 1 }],
+        anyOf: [{ type: 'string' }, { type: 'array', minItems: 1, items: {} }],
       },
     },
     shapes: embeddingsShapes,
     errors: [],
-    answer: members({ data: { type: 'array' } }),
+    answer: members({ data: objectList }),
     streams: false,
   },
 ];
@@ -208,7 +211,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
   },
 });
 
-/** The operations that API keys give access to. */
+/** The operations that API keys give access to. Every list in them says what is in it (rule 50.480). */
 export const publicOperations: readonly Operation[] = [
   ...modelPaths.map(modelOperation),
   readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofReaders),

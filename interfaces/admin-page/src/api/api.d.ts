@@ -1646,9 +1646,11 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: {
+                    messages: ({
+                        role: string;
+                    } & {
                         [key: string]: unknown;
-                    }[];
+                    })[];
                     stream?: boolean | null;
                     tools?: {
                         [key: string]: unknown;
@@ -1684,11 +1686,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "choices": []
+                     *       "choices": [
+                     *         {}
+                     *       ]
                      *     }
                      */
                     "application/json": {
-                        choices: unknown[];
+                        choices: {
+                            [key: string]: unknown;
+                        }[];
                     } & {
                         [key: string]: unknown;
                     };
@@ -1759,11 +1765,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "output": []
+                     *       "output": [
+                     *         {}
+                     *       ]
                      *     }
                      */
                     "application/json": {
-                        output: unknown[];
+                        output: {
+                            [key: string]: unknown;
+                        }[];
                     } & {
                         [key: string]: unknown;
                     };
@@ -1811,9 +1821,12 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: {
+                    messages: ({
+                        /** @enum {unknown} */
+                        role: "user" | "assistant" | "system";
+                    } & {
                         [key: string]: unknown;
-                    }[];
+                    })[];
                     max_tokens: number;
                     stream?: boolean | null;
                     temperature?: number | null;
@@ -1850,11 +1863,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "content": []
+                     *       "content": [
+                     *         {}
+                     *       ]
                      *     }
                      */
                     "application/json": {
-                        content: unknown[];
+                        content: {
+                            [key: string]: unknown;
+                        }[];
                     } & {
                         [key: string]: unknown;
                     };
@@ -1902,9 +1919,12 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: {
+                    messages: ({
+                        /** @enum {unknown} */
+                        role: "user" | "assistant" | "system";
+                    } & {
                         [key: string]: unknown;
-                    }[];
+                    })[];
                     max_tokens: number;
                     stream?: boolean | null;
                     temperature?: number | null;
@@ -1941,11 +1961,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "content": []
+                     *       "content": [
+                     *         {}
+                     *       ]
                      *     }
                      */
                     "application/json": {
-                        content: unknown[];
+                        content: {
+                            [key: string]: unknown;
+                        }[];
                     } & {
                         [key: string]: unknown;
                     };
@@ -1992,9 +2016,12 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: {
+                    messages: ({
+                        /** @enum {unknown} */
+                        role: "user" | "assistant" | "system";
+                    } & {
                         [key: string]: unknown;
-                    }[];
+                    })[];
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
@@ -2080,9 +2107,12 @@ export interface operations {
                  */
                 "application/json": {
                     model: string;
-                    messages: {
+                    messages: ({
+                        /** @enum {unknown} */
+                        role: "user" | "assistant" | "system";
+                    } & {
                         [key: string]: unknown;
-                    }[];
+                    })[];
                     stream?: boolean | null;
                     temperature?: number | null;
                     top_p?: number | null;
@@ -2186,11 +2216,15 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "data": []
+                     *       "data": [
+                     *         {}
+                     *       ]
                      *     }
                      */
                     "application/json": {
-                        data: unknown[];
+                        data: {
+                            [key: string]: unknown;
+                        }[];
                     } & {
                         [key: string]: unknown;
                     };
@@ -9384,4 +9418,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 273ace2ccb25e47985dfa847a5018b27cc1f81c24f3859ef6774038d527ffcd4.
+// Of the description with SHA-256 38d8be44f30dbaae8d4cda99ca6e1512f5fc31f698a186366bd68a5d274dcb9f.
