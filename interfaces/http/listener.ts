@@ -31,6 +31,13 @@ const handshakeMs = 10_000;
  */
 const probes = { silentMs: 60_000, everyMs: 15_000, unanswered: 8 } as const;
 
+/**
+ * What RFC 9325 recommends: under TLS 1.2 only suites with forward secrecy and authenticated encryption, and all of TLS
+ * 1.3 (rule 55.480). Node's own list also has suites without either, which scanners report.
+ */
+const ciphers =
+  'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';
+
 /** A certificate with its chain and its key, both PEM, and the oldest TLS version that is accepted. */
 export interface TlsIdentity {
   readonly cert: string;
@@ -105,7 +112,7 @@ export function listener(terms: ListenerTerms): Listener {
       cutHandshakes();
     },
     identify: (identity) => {
-      if (server instanceof TlsServer) server.setSecureContext(identity);
+      if (server instanceof TlsServer) server.setSecureContext({ ...identity, ciphers });
     },
   };
 }
@@ -187,7 +194,7 @@ function serverOf(
   };
   return tls === undefined
     ? createServer(terms, answer)
-    : createTlsServer({ ...terms, ...tls, handshakeTimeout: handshakeMs }, answer);
+    : createTlsServer({ ...terms, ...tls, ciphers, handshakeTimeout: handshakeMs }, answer);
 }
 
 /**

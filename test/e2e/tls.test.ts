@@ -94,6 +94,22 @@ async function isShown(url: string, { cert }: Pair): Promise<boolean> {
   return socket !== undefined;
 }
 
+/** Which of these suites of TLS 1.2 a listener accepts; all but the first authenticate what is not yet encrypted. */
+async function suitesOf(url: string, { cert }: Pair): Promise<readonly string[]> {
+  const accepted: string[] = [];
+  for (const ciphers of [
+    'ECDHE-ECDSA-AES256-GCM-SHA384',
+    'ECDHE-ECDSA-AES256-SHA384',
+    'ECDHE-ECDSA-AES128-SHA256',
+    'ECDHE-ECDSA-AES128-SHA',
+  ]) {
+    const socket = await secured(url, { ca: cert, maxVersion: 'TLSv1.2', ciphers }).catch(() => undefined);
+    socket?.destroy();
+    if (socket !== undefined) accepted.push(ciphers);
+  }
+  return accepted;
+}
+
 interface Answer {
   readonly status: number | undefined;
   readonly cookie: string | undefined;
@@ -154,6 +170,14 @@ describe('server.tls', () => {
     await expect(secured(gateway.adminUrl, { ca: admins.cert, ...old })).rejects.toThrow(
       /alert protocol version/,
     );
+  });
+
+  it('speaks TLS 1.2 only with forward secrecy and authenticated encryption, also after a renewal', async () => {
+    expect(await suitesOf(gateway.url, callers)).toEqual(['ECDHE-ECDSA-AES256-GCM-SHA384']);
+    callers = selfSigned();
+    await write('callers', callers);
+    await gateway.take(config());
+    expect(await suitesOf(gateway.url, callers)).toEqual(['ECDHE-ECDSA-AES256-GCM-SHA384']);
   });
 
   it('admin_tls is the certificate of the admin listener, which sets Secure cookies and refuses http origins', async () => {
