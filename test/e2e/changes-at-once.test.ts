@@ -138,6 +138,20 @@ describe('concurrent changes of one object', () => {
     },
   );
 
+  it.each(Object.keys(versioned))(
+    'with something other than a version in quotes: the route says in the same words what it takes: %s',
+    async (route) => {
+      const [method] = at(route);
+      const { path, body } = await versioned[route]!();
+      const message = '`If-Match` must name a version in quotes, such as "3".';
+      for (const given of ['"x"', '"01"', '"1", "2"', '*', '""'])
+        expect(await admin(method, path, body(1), { 'if-match': given })).toMatchObject({
+          status: 400,
+          error: { code: 'invalid_request', param: 'if-match', message },
+        });
+    },
+  );
+
   it.each(Object.keys(unversioned))(
     'without a version: the route refuses `If-Match` with 400: %s',
     async (route) => {

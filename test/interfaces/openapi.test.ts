@@ -81,6 +81,17 @@ describe('the OpenAPI description', () => {
     expect(missing).toEqual(['method_not_allowed', 'websocket_unsupported']);
   });
 
+  it('says what a version in `If-Match` looks like', () => {
+    const found = operations.flatMap(({ operation }) =>
+      operation.parameters.filter(({ name }) => name === 'If-Match'),
+    );
+    expect(found.length).toBeGreaterThan(0);
+    for (const { schema, example } of found) {
+      expect(schemaFaults(schema, example)).toEqual([]);
+      expect(schemaFaults(schema, '"x"')).not.toEqual([]);
+    }
+  });
+
   it('says of each list what is in it', () => {
     const untold: string[] = [];
     const walk = (schema: unknown, at: string): void => {

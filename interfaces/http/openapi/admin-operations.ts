@@ -1,7 +1,7 @@
 import { changesState } from '../../../domain/identity/cross-origin.ts';
 import type { ErrorCode } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
-import type { AdminRoute, BodyInputs, RouteTerms } from '../admin/admin-route.ts';
+import { type AdminRoute, type BodyInputs, type RouteTerms, versionPattern } from '../admin/admin-route.ts';
 import type { OpenRoute } from '../admin/admin-endpoint.ts';
 import { redirectValue } from '../admin/redirect.ts';
 import { answerSchema } from '../answers.ts';
@@ -107,7 +107,7 @@ const versionHeader: JsonObject = {
   in: 'header',
   required: false,
   description: 'The version to change; any other current version is a `conflict`.',
-  schema: { type: 'string' },
+  schema: { type: 'string', pattern: versionPattern },
   example: '"1"',
 };
 

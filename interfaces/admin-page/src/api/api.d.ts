@@ -9418,4 +9418,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 38d8be44f30dbaae8d4cda99ca6e1512f5fc31f698a186366bd68a5d274dcb9f.
+// Of the description with SHA-256 b4de2e2427ad0d09529e4d13b4123a9448da1458961f41d6ba6da6eef3dca7b6.
