@@ -144,7 +144,7 @@ describe('concurrent changes of one object', () => {
       const [method] = at(route);
       const { path, body } = await versioned[route]!();
       const message = '`If-Match` must name a version in quotes, such as "3".';
-      for (const given of ['"x"', '"01"', '"1", "2"', '*', '""'])
+      for (const given of ['"x"', '"0"', '"01"', '"1000000000"', '"1", "2"', '*', '""'])
         expect(await admin(method, path, body(1), { 'if-match': given })).toMatchObject({
           status: 400,
           error: { code: 'invalid_request', param: 'if-match', message },
