@@ -19,14 +19,14 @@ const envelope = (
 export const chatCompletion = (
   names: ChatNames,
   choices: readonly JsonObject[],
-  members: JsonObject = {},
+  members: JsonObject,
 ): JsonObject => envelope('chat.completion', names, choices, members);
 
 /** A chunk of a streamed answer that was translated to chat. */
 export const chatChunk = (
   names: ChatNames,
   choices: readonly JsonObject[],
-  members: JsonObject = {},
+  members: JsonObject,
 ): JsonObject => envelope('chat.completion.chunk', names, choices, members);
 
 /** A chunk that the gateway wrote itself: no incoming bytes can be sent in its place. */

@@ -2,6 +2,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../application/ports/upstream.ts';
 import type { Capabilities } from '../../domain/routing/capabilities.ts';
 import type { ApiFamily, Route, FamilySupport } from '../../domain/routing/model.ts';
+import type { Digest } from '../../domain/shared/digest.ts';
 import type { GatewayError } from '../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../domain/shared/json.ts';
 import type { StreamEvent } from '../../domain/shared/stream-event.ts';
@@ -100,8 +101,7 @@ export interface CalledUpstream {
 export interface ProviderContext {
   /** Makes an upstream's error message safe for callers and logs. */
   readonly sanitise: Sanitise;
-  /** The unpadded base64url SHA-256 of a text. */
-  readonly digest: (text: string) => string;
+  readonly digest: Digest;
   /** From now on this credential is redacted wherever it would be stored or shown: upstreams echo what they receive. */
   readonly conceal: (secret: string) => void;
   /** Logs a warning for the operator. */
