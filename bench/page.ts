@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { Pool } from 'undici';
-import { isTrueWithin, launchBrowser, preparePage } from '../test/support/browser.ts';
+import { becomesTrue, launchBrowser, preparePage } from '../test/support/browser.ts';
 import { logInAt, startStage, type Stage } from '../test/page/stage.ts';
 import { numbersOf } from '../test/support/given-number.ts';
 import { median, percentile, post } from './load.ts';
@@ -67,7 +67,7 @@ async function load(
   const interactiveMs = await sinceNavigation(page);
   const scripts = await scriptsOf(page);
   await page.keyboard.press('Escape');
-  await isTrueWithin(page, 20_000, "document.querySelectorAll('main .waiting').length === 0");
+  await becomesTrue(page, "document.querySelectorAll('main .waiting').length === 0");
   const wholeMs = await sinceNavigation(page);
   await context.close();
   const loaded: Load = { interactiveMs, wholeMs, scripts };

@@ -15,8 +15,8 @@ const thought = (id: string, data = 'AAA'): JsonObject => ({
   format: 'google-gemini-v1',
   index: 0,
 });
-const carried = (id: string, data?: string) => ({
-  extra_content: { reasoning_details: [thought(id, data)] },
+const carried = (id: string) => ({
+  extra_content: { reasoning_details: [thought(id)] },
 });
 
 describe('encrypted thoughts of a chat answer reach messages callers on the tool_use block of their call', () => {

@@ -19,8 +19,7 @@ const deployment: Deployment = {
   coresPerNode: 4,
   hotOwnerParts: 1,
 };
-const run = (changed: Partial<Deployment> = {}, with_: Partial<Costs> = {}) =>
-  simulated({ ...deployment, ...changed }, { ...costs, ...with_ }, 1, 1);
+const run = (changed: Partial<Deployment> = {}) => simulated({ ...deployment, ...changed }, costs, 1, 1);
 
 describe('the simulation of many machines', () => {
   it('gives a lone request the latency of its statements, the commit and the network', () => {

@@ -131,8 +131,8 @@ const resultIn = (name: string): string => `${resultOf(name)}, but not of ${tool
 
 describe.each(families)('LangChain with $family', ({ family, harness, model, messages, ...shown }) => {
   const id = (name: string): string => `${family}-${name}`.replaceAll(/[^a-z-]/g, '-');
-  const streamed = async (name: string, ask: Ask = {}, input: BaseMessage[] | string = hello) =>
-    joined((await model(name, ask).stream(input)) as AsyncIterable<AIMessageChunk>);
+  const streamed = async (name: string, ask: Ask = {}) =>
+    joined((await model(name, ask).stream(hello)) as AsyncIterable<AIMessageChunk>);
 
   it('receives a non-streamed answer with text and usage, and one priced ledger row', async () => {
     const requestId = id('whole');
@@ -338,10 +338,7 @@ describe('LangChain with @langchain/openai, a failed response', () => {
 });
 
 describe('LangChain with @langchain/openai, embeddings', () => {
-  const embeddings = (
-    name: string,
-    ask: Ask & { readonly encodingFormat?: 'float' } = {},
-  ): OpenAIEmbeddings =>
+  const embeddings = (name: string, ask: Ask & { readonly encodingFormat?: 'float' }): OpenAIEmbeddings =>
     new OpenAIEmbeddings({
       model: name,
       apiKey: scenario.keys[ask.key ?? 'good'],

@@ -88,7 +88,7 @@ interface ActorOptions {
 export async function openActor(
   url: string,
   connections: number,
-  { folder, distribution = 'none' }: ActorOptions = {},
+  { folder, distribution = 'none' }: ActorOptions,
 ): Promise<OpenActor> {
   const pool = await openPool(url, connections);
   const journal = folder === undefined ? undefined : openJournal(folder);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Pool } from 'pg';
 import type { Cadence } from '../../domain/budget/budget.ts';
 import { budgetWindow } from '../../domain/budget/budget-window.ts';
-import { clockKind, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, clockOnEveryNode } from '../support/citus-database.ts';
 import { runAll } from '../support/test-server.ts';
 import type { Answer, Submission } from './budget-actor.ts';
 
@@ -123,7 +123,7 @@ export async function keepHistory(query: Sql, nodes: readonly string[] = []): Pr
     for (const [name, each] of Object.entries(noted)) await query(trigger(name, each));
     return;
   }
-  await onEveryNode(query, 'test_clock');
+  await clockOnEveryNode(query);
   await query(clock(clockKind()));
   await query(
     `select create_distributed_table('test_history', 'scope', colocate_with => 'usage_cost_events')`,

@@ -39,7 +39,7 @@ const idAt = (at: string): string => {
 const secret = { secretAccessKey: '' };
 async function run(
   subject: ExportSubject,
-  over: Partial<ExportOrder> & { readonly pages?: () => Promise<void> } = {},
+  over: Partial<ExportOrder> & { readonly pages?: () => Promise<void> },
   credentials: Partial<typeof secret> = {},
 ) {
   const format: ExportFormat = over.format ?? 'parquet';

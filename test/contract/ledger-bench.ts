@@ -25,7 +25,7 @@ import { type LedgerOptions, ledgerStore } from '../../infrastructure/postgres/l
 import { openPool, type ServicePool } from '../../infrastructure/postgres/pool.ts';
 import { openCluster } from '../../infrastructure/postgres/citus/cluster.ts';
 import { shardedLedger } from '../../infrastructure/postgres/citus/sharded-ledger.ts';
-import { clockKind, onCitus, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, onCitus, clockOnEveryNode } from '../support/citus-database.ts';
 import { queries } from '../support/gateway.ts';
 
 /** One unit of `amount_10000`, in picodollars. */
@@ -99,7 +99,7 @@ export function withClock(query: Query): {
 } {
   beforeAll(async () => {
     await query('create table test_clock (at timestamptz)');
-    await onEveryNode(query, 'test_clock');
+    await clockOnEveryNode(query);
     await query('insert into test_clock values (null)');
     await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select coalesce((select at from test_clock), clock_timestamp())'`);

@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(async () => pool.end());
 
 const record = async (
-  over: Partial<ToolInvocation> = {},
+  over: Partial<ToolInvocation>,
   captureMode: CaptureMode = 'redacted_payloads',
 ): Promise<string> => {
   const fail = (error: unknown): void => {

@@ -149,9 +149,9 @@ const aLog = (offset: number): Row => ({
   writer: 1,
 });
 
-const purge = async (at = cutoff): Promise<number> => {
+const purge = async (): Promise<number> => {
   let deleted = 0;
-  for await (const batch of agedRequestLogs(pool).deleteBefore(at)) deleted += batch.rows;
+  for await (const batch of agedRequestLogs(pool).deleteBefore(cutoff)) deleted += batch.rows;
   return deleted;
 };
 

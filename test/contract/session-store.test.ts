@@ -45,10 +45,10 @@ const digest = (): Uint8Array => randomBytes(32);
 const hashOf = (name: string): string => `$argon2id$${name}`;
 
 let people = 0;
-async function anAdmin(hash = hashOf('first')) {
+async function anAdmin() {
   people += 1;
   const email = `admin-${people}@example.com`;
-  await admins().set(email, hash);
+  await admins().set(email, hashOf('first'));
   const person = await sessions.personOf(email);
   if (person === undefined) throw new Error('nobody');
   return person;

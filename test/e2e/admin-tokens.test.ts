@@ -9,19 +9,12 @@ const root = '/api/v1/admin';
 const tokens = `${root}/tokens`;
 
 /** A call with a token, without cookie and origin, as a script makes it. */
-async function withToken(
-  token: string,
-  method: string,
-  path: string,
-  body?: unknown,
-  headers: Readonly<Record<string, string>> = {},
-) {
+async function withToken(token: string, method: string, path: string, body?: unknown) {
   const answer = await fetch(`${replicas[1]!.url}${path}`, {
     method,
     headers: {
       authorization: `Bearer ${token}`,
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

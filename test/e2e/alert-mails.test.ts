@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { clockKind, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, clockOnEveryNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import {
   aKey,
@@ -54,7 +54,7 @@ beforeAll(async () => {
     (mail) => onMail(mail),
   );
   await query(`create table test_clock (ahead interval not null)`);
-  await onEveryNode(query, 'test_clock');
+  await clockOnEveryNode(query);
   await query(`insert into test_clock values ('0')`);
   await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
     as 'select clock_timestamp() + (select ahead from test_clock)'`);

@@ -27,7 +27,7 @@ function config(url: string, key: string): ConfigFile {
     id,
     routes: [{ provider, upstream_model, ...route }],
   });
-  const styled = (id: string, api_style: string, upstream_model: string, route: object = {}) =>
+  const styled = (id: string, api_style: string, upstream_model: string) =>
     model(id, 'b', upstream_model, {
       capabilities: {
         embeddings: false,
@@ -36,7 +36,6 @@ function config(url: string, key: string): ConfigFile {
         ...(api_style === 'runtime_messages' ? { stream: false } : {}),
       },
       compatibility: { cloud_b: { api_style } },
-      ...route,
     });
   return {
     ...basic,

@@ -55,10 +55,10 @@ const vectors = (usage = '{"prompt_tokens":8,"total_tokens":8}'): Replay => ({
   body: `{"object":"list", "data":[{"object":"embedding","index":0,"embedding":[0.10, -1e-7]}],"model":"m","usage":${usage},"n":9007199254740993}\n`,
 });
 
-const tokens = (prompt: number, total = prompt) => ({
+const tokens = (prompt: number) => ({
   prompt_tokens: prompt,
   completion_tokens: 0,
-  total_tokens: total,
+  total_tokens: prompt,
 });
 
 const expectNothingSent = ({ after, upstream }: Answer): void => {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { startSimulatedUpstream, type SimulatedUpstream } from '../../tools/simulated-upstream/server.ts';
-import { clockKind, onEveryNode } from '../support/citus-database.ts';
+import { clockKind, clockOnEveryNode } from '../support/citus-database.ts';
 import { withDatabase } from '../support/database.ts';
 import {
   aKey,
@@ -116,7 +116,7 @@ export function limitsScene() {
   beforeAll(async () => {
     upstream = await startSimulatedUpstream({ host: '127.0.0.1', port: 0 });
     await query('create table test_clock (shift interval)');
-    await onEveryNode(query, 'test_clock');
+    await clockOnEveryNode(query);
     await query(`insert into test_clock values ('0')`);
     await query(`create or replace function gateway_now() returns timestamptz language sql ${clockKind()}
       as 'select clock_timestamp() + (select shift from test_clock)'`);

@@ -114,8 +114,8 @@ describe('the purge worker of gateway serve', () => {
   const timeOfDay = (job: Job): number => (job.nextInvocation()?.getTime() ?? 0) % 86_400_000;
   /** What a gateway has logged about purges. */
   const said = ({ log }: TestGateway) => log.lines.filter(({ message }) => message.includes('request logs'));
-  const spoken = (gateway: TestGateway, lines = 1) =>
-    eventually(() => (said(gateway).length >= lines ? said(gateway) : undefined));
+  const spoken = (gateway: TestGateway) =>
+    eventually(() => (said(gateway).length > 0 ? said(gateway) : undefined));
 
   it('purges on its schedule, at most once per UTC day, follows the configuration, and ends with the gateway', async () => {
     await logsOf(0, 2, 4, 8);

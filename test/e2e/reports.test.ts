@@ -165,7 +165,7 @@ describe('reports over requests that were served', () => {
 
   it('each day is split by owner and by model, and the parts add up to it', async () => {
     const found = await dataOf('/spend/days?days=7');
-    const cut = (values: readonly number[], rest = 0) => ({ values: values.map(spend), rest: spend(rest) });
+    const cut = (values: readonly number[]) => ({ values: values.map(spend), rest: spend(0) });
     const day = (text: string, of: number, owners: object, models: object) => ({
       day: text,
       ...spend(of),

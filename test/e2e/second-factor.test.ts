@@ -62,11 +62,11 @@ interface Admin {
   readonly browser: Browser;
 }
 
-async function anAdmin(where = gateway, address = '203.0.113.1'): Promise<Admin> {
+async function anAdmin(where = gateway): Promise<Admin> {
   people += 1;
   const email = `admin-${people}@example.com`;
   await setPassword(email);
-  const browser = new Browser(where.url, address);
+  const browser = new Browser(where.url, '203.0.113.1');
   expect((await browser.post(login, { email, password })).status).toBe(200);
   return { email, browser };
 }

@@ -8,20 +8,19 @@ export const redirectUri = `${publicUrl}/api/v1/auth/oidc/callback`;
 
 const key = aKey();
 
-export const signInConfig = (adminAuth: object, server: object = {}): ConfigFile =>
+export const signInConfig = (adminAuth: object): ConfigFile =>
   basicConfig('http://127.0.0.1:1/v1', key, {
     more: {
       server: {
         bind: '127.0.0.1:0',
         public_base_url: publicUrl,
         trusted_proxies: ['127.0.0.1'],
-        ...server,
       },
       admin_auth: adminAuth,
     },
   });
 
-export const oidcSection = (issuer: string, over: object = {}) => ({
+export const oidcSection = (issuer: string, over: object) => ({
   issuer,
   client_id: oidcClient.id,
   client_secret: oidcClient.secret,

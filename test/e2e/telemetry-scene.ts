@@ -130,7 +130,7 @@ export async function leave(
   gateway: TestGateway,
   upstream: ReplayUpstream,
   family: Family,
-  asked: Asked = {},
+  asked: Asked,
 ): Promise<void> {
   const before = upstream.requests().length;
   const finished = gateway.log.lines.length;

@@ -45,7 +45,7 @@ async function write(name: string, { cert, key: privateKey }: Pair): Promise<voi
   await writeFile(at(`${name}.key`), privateKey);
 }
 
-const config = (server: object = {}): ConfigFile =>
+const config = (): ConfigFile =>
   basicConfig(upstream.url, key, {
     more: {
       server: {
@@ -54,7 +54,6 @@ const config = (server: object = {}): ConfigFile =>
         tls: filesOf('callers'),
         admin_tls: { ...filesOf('admins'), min_version: 'TLSv1.3' },
         shutdown_grace_secs: 1,
-        ...server,
       },
     },
   });

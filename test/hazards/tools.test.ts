@@ -15,13 +15,13 @@ import { chat, messages, responses } from '../e2e/talk.ts';
 
 const { ask } = scene();
 
-const callDelta = (call: object, finish: string | null = null): string =>
+const callDelta = (call: object): string =>
   `data: ${JSON.stringify({
     id: 'c1',
     object: 'chat.completion.chunk',
     created: 1,
     model: 'm',
-    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: finish }],
+    choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: null }],
   })}\n\n`;
 
 /** A streamed chat answer with one call; `finish` is the upstream's finish reason. */

@@ -3,8 +3,7 @@ import * as fc from 'fast-check';
 import { Collector, putBack, WaitedTooLong } from '../../infrastructure/postgres/collector.ts';
 import { type Batch, type Item, laneOf, underTest } from './collector-bench.ts';
 
-const names = (count: number, prefix = 'i'): readonly Item[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+const names = (count: number): readonly Item[] => Array.from({ length: count }, (_, index) => `i${index}`);
 
 describe('a collector', () => {
   beforeEach(() => {

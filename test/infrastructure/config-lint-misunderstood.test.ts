@@ -12,8 +12,8 @@ function warnings(text: string): readonly (readonly [string, string])[] {
 }
 
 describe('a base_url with the path of a call', () => {
-  const at = (url: string, type = 'compat'): string =>
-    `providers:\n  - {id: p, type: ${type}, base_url: "${url}", auth: {mode: none}}\n`;
+  const at = (url: string): string =>
+    `providers:\n  - {id: p, type: compat, base_url: "${url}", auth: {mode: none}}\n`;
 
   it.each([
     ['https://api.openai.com/v1/chat/completions', '/chat/completions'],

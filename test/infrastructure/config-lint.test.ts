@@ -10,18 +10,16 @@ const allKnown: LintKnowledge = {
   plainHosts,
 };
 
-function lint(text: string, knowledge: LintKnowledge = allKnown, variables: Record<string, string> = {}) {
+function lint(text: string, knowledge: LintKnowledge = allKnown) {
   const loaded = parseConfig(text, {
     KEY: `gwk_public00.${'s'.repeat(32)}`,
     K2: `gwk_public01.${'s'.repeat(32)}`,
-    ...variables,
   });
   if (loaded._tag === 'Left') throw new Error(JSON.stringify(loaded.left, null, 2));
   return lintConfig(loaded.right, knowledge);
 }
 
-const paths = (text: string, knowledge?: LintKnowledge) =>
-  lint(text, knowledge).map(({ path, line }) => [path, line]);
+const paths = (text: string) => lint(text).map(({ path, line }) => [path, line]);
 
 const providers = `providers:
   - {id: p, type: compat, base_url: "http://h", pricing_provider_id: priced}
@@ -30,7 +28,7 @@ const providers = `providers:
 const keyOf = (n: number): string => `gwk_public${String(n).padStart(4, '0')}.${'s'.repeat(32)}`;
 const strict = 'accounting: {duplicate_request_ids: reject, after_block: close_window}\n';
 const hardTeam = 'teams: [{id: t, budget: {cadence: daily, amount_10000: 1, hard_limit: true}}]\n';
-const model = (route: string, id = 'm') => `models:\n  - id: ${id}\n    routes:\n      - ${route}\n`;
+const model = (route: string) => `models:\n  - id: m\n    routes:\n      - ${route}\n`;
 
 it.each([
   ['', 1],

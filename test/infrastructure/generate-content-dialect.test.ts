@@ -7,7 +7,7 @@ import { cloudA } from '../../infrastructure/providers/cloud-a/index.ts';
 import type { Dialect } from '../../infrastructure/providers/provider.ts';
 import { aRoute } from '../support/arbitraries/routing.ts';
 
-const config = (over: Partial<CloudAProvider> = {}): CloudAProvider => ({
+const config = (over: Partial<CloudAProvider>): CloudAProvider => ({
   kind: 'cloud_a_platform',
   id: 'a',
   pricingProviderId: 'a',
@@ -44,8 +44,8 @@ function dialectOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}): Dial
   return dialect;
 }
 
-function requestOf(call: UpstreamCall, over: Partial<CloudAProvider> = {}) {
-  const request = dialectOf(call, over).encode(call);
+function requestOf(call: UpstreamCall) {
+  const request = dialectOf(call).encode(call);
   if (E.isLeft(request)) throw new Error(request.left.message);
   return request.right;
 }

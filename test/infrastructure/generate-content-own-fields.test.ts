@@ -19,7 +19,7 @@ const hi = { role: 'user', content: 'Hi' };
 const older = 'gemini-2.5-flash';
 const newer = 'gemini-3-pro-preview';
 
-const outcome = (body: object, model = older) =>
+const outcome = (body: object, model: string) =>
   generateContentRequest(parseExact(JSON.stringify({ messages: [hi], ...body })) as JsonObject, model);
 
 function sent(body: object, model = older): JsonObject {
@@ -28,14 +28,14 @@ function sent(body: object, model = older): JsonObject {
   return JSON.parse(JSON.stringify(request.right)) as JsonObject;
 }
 
-function refused(body: object, model = older) {
-  const request = outcome(body, model);
+function refused(body: object) {
+  const request = outcome(body, older);
   if (E.isRight(request)) throw new Error('It was taken.');
   expect(request.left.message).toContain(`\`${request.left.param}\``);
   return request.left;
 }
 
-const config = (body: object, model = older) => sent(body, model)['generationConfig'];
+const config = (body: object) => sent(body)['generationConfig'];
 
 /** The places where clients put the platform's own fields. */
 const places: readonly (readonly [string, (fields: object) => object])[] = [

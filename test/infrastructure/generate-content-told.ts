@@ -58,8 +58,7 @@ export const chunk = (choices: readonly object[], terminal = false, more: object
   wire: undefined,
   terminal,
 });
-export const delta = (of: object, index = 0) =>
-  chunk([{ index, delta: of, logprobs: null, finish_reason: null }]);
+export const delta = (of: object) => chunk([{ index: 0, delta: of, logprobs: null, finish_reason: null }]);
 export const finished = (reason: string, terminal = true, index = 0) =>
   chunk([{ index, delta: {}, logprobs: null, finish_reason: reason }], terminal);
 /** The same for a finish reason that chat does not have: the platform's own is in the metadata. */

@@ -71,7 +71,7 @@ const deferrable = <R extends SettlementRecord>(record: R, to = at): R => ({ ...
 
 type Replaying = Parameters<typeof replayJournaled>[1];
 
-const replayOf = ({ pool }: OpenLedger, over: Partial<Replaying> = {}) =>
+const replayOf = ({ pool }: OpenLedger, over: Partial<Replaying>) =>
   replayJournaled(oneDatabase(pool), {
     closeOnBlock: () => false,
     mailReady: () => false,

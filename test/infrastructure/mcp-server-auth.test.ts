@@ -37,9 +37,9 @@ const answering =
   (_, res) =>
     void res.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
 
-const credentials = (tokenUrl = service.url, scope?: string) =>
+const credentials = (tokenUrl = service.url) =>
   serverCredentials(
-    { mode: 'oauth_client_credentials', tokenUrl, clientId: 'gate:way', clientSecret, scope },
+    { mode: 'oauth_client_credentials', tokenUrl, clientId: 'gate:way', clientSecret, scope: undefined },
     context,
   );
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import type { MessagesEvent } from '../../domain/messages/block-writer.ts';
 import { MessagesObserver } from '../../domain/messages/observe-messages.ts';
 import { maxStreamEventBytes } from '../../domain/shared/limits.ts';
-import { andThen, type Ending, seal } from '../../domain/shared/stream-machine.ts';
+import { andThen, seal } from '../../domain/shared/stream-machine.ts';
 import { nativeMessagesStream } from '../../infrastructure/providers/messages-body/native-stream.ts';
 import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { messagesFormat } from '../../interfaces/http/public/wire-format.ts';
@@ -40,8 +40,7 @@ const received = (events: readonly MessagesEvent[]): string => {
   return Buffer.concat(events.map((event) => Buffer.from(spell(event)))).toString();
 };
 
-const eventsOf = (text: string, ending?: Ending): readonly MessagesEvent[] =>
-  outputsOf(machine, [Buffer.from(text)], ending);
+const eventsOf = (text: string): readonly MessagesEvent[] => outputsOf(machine, [Buffer.from(text)]);
 
 describe('a messages stream for callers of the Messages API', () => {
   it('is sent byte for byte, without `vertex_event`, for any chunking of the upstream', () => {

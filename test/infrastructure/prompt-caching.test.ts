@@ -40,7 +40,7 @@ const file = (extension: string, more: object = {}) => ({
 });
 
 const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
-const tool = (name: string, more: object = {}) => ({ type: 'function', function: { name }, ...more });
+const tool = (name: string, more: object) => ({ type: 'function', function: { name }, ...more });
 
 /** A chat body with a cache mark in each place where callers usually put one. */
 const marked = {

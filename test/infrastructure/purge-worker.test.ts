@@ -247,7 +247,7 @@ describe('the cron schedule of the purge worker', () => {
         { weight: 6, arbitrary: fc.integer({ min: from, max: to }).map(String) },
         { weight: 2, arbitrary: fc.constantFrom('*', '?', ...words) },
       );
-    const field = (from: number, to: number, words: readonly string[] = []) => {
+    const field = (from: number, to: number, words: readonly string[]) => {
       const one = value(from, to, words);
       const span = fc.oneof(
         one,

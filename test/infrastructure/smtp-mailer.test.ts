@@ -12,7 +12,7 @@ import type { SMTPServerOptions } from 'smtp-server';
 import { alertMail } from '../../domain/budget/alert-mail.ts';
 import type { MailConfig } from '../../infrastructure/config/server-config.ts';
 import { smtpMailer } from '../../infrastructure/mail/smtp-mailer.ts';
-import { type MailServer, type OnMail, startMailServer } from '../support/mail-server.ts';
+import { type MailServer, startMailServer } from '../support/mail-server.ts';
 import { selfSigned } from '../support/self-signed.ts';
 import { timed } from '../support/undisturbed.ts';
 import { eventually } from '../e2e/traces.ts';
@@ -27,8 +27,8 @@ afterEach(async () => {
   for (const close of opened.splice(0)) await close();
 });
 
-async function mailServer(options: SMTPServerOptions = {}, onMail?: OnMail): Promise<MailServer> {
-  const server = await startMailServer(options, onMail);
+async function mailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
+  const server = await startMailServer(options);
   opened.push(server.close);
   return server;
 }

@@ -7,7 +7,7 @@ withinOneDay();
 const scene = requestsScene();
 
 beforeAll(async () => {
-  const ask = (body: object, headers: Readonly<Record<string, string>> = {}) =>
+  const ask = (body: object, headers: Readonly<Record<string, string>>) =>
     scene.ask('/v1/chat/completions', { messages: [{ role: 'user', content: 'Hello' }], ...body }, headers);
   const asWorker = { 'x-api-key': await workersKey() };
   for (const headers of [{}, asWorker]) {

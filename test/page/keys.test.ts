@@ -41,7 +41,7 @@ async function makeKey(body: object = {}): Promise<Key> {
 const keyNow = async ({ api_key_id: id }: Pick<Key, 'api_key_id'>): Promise<Key> =>
   (await scene.admin('GET', `${root}/api-keys/${id}`)).data as Key;
 
-const openKey = (key: Key, more = '') => scene.open(`/keys?open=${key.api_key_id}${more}`);
+const openKey = (key: Key) => scene.open(`/keys?open=${key.api_key_id}`);
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 /** The page promises that a revoked key stops working within 5 seconds. */
 const revokedWithinMs = 5000;

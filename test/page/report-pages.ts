@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { isTrueWithin } from '../support/browser.ts';
+import { becomesTrue } from '../support/browser.ts';
 import { axeViolations } from './page-scene.ts';
 
 const dayMs = 86_400_000;
@@ -65,7 +65,7 @@ export async function sidewaysAt360(page: Page): Promise<unknown> {
   await page.setViewportSize({ width: 360, height: 780 });
   const overflow = 'document.documentElement.scrollWidth - document.documentElement.clientWidth';
   // A chart adapts to the size of its frame a moment later.
-  await isTrueWithin(page, 20_000, `${overflow} === 0`);
+  await becomesTrue(page, `${overflow} === 0`);
   const over = await page.evaluate(overflow);
   await page.setViewportSize({ width: 1280, height: 800 });
   return over;

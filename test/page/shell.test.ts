@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { account, makeAdmin } from '../support/admin.ts';
-import { isTrueWithin } from '../support/browser.ts';
+import { becomesTrue } from '../support/browser.ts';
 import { axeViolations, logIn, pageScene } from './page-scene.ts';
 
 const scene = pageScene();
@@ -53,7 +53,7 @@ describe('the frame of every page', () => {
         .getByRole('link', { name, exact: true })
         .click();
       await page.getByRole('heading', { level: 1 }).waitFor();
-      expect(await isTrueWithin(page, 20_000, "document.title.endsWith('· Model Gateway')")).toBe(true);
+      expect(await becomesTrue(page, "document.title.endsWith('· Model Gateway')")).toBe(true);
     }
   });
 

@@ -104,7 +104,7 @@ const emptyConfig = { server: { bind: '127.0.0.1:0' } };
 /** Starts everything, with `rows` ledger rows of 31 days. */
 export async function startStage(
   rows: number,
-  capture = 'redacted_payloads',
+  capture: string,
   mcpServers: readonly object[] = [],
 ): Promise<Stage> {
   const folder = await sweptFolder('stage');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { account, makeAdmin } from '../support/admin.ts';
-import { isTrueWithin } from '../support/browser.ts';
+import { becomesTrue } from '../support/browser.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { logIn, pageScene } from './page-scene.ts';
 import { sidewaysAt360, withinOneDay } from './report-pages.ts';
@@ -100,7 +100,7 @@ describe('a spend of millions', () => {
     // The chart measures the width of its labels after it has drawn them.
     const isWhole = `[...document.querySelectorAll('.recharts-yAxis-tick-labels text')].every(
       (each) => each.getBoundingClientRect().left >= each.closest('svg').getBoundingClientRect().left)`;
-    expect(await isTrueWithin(page, 20_000, isWhole)).toBe(true);
+    expect(await becomesTrue(page, isWhole)).toBe(true);
   });
 });
 

@@ -57,8 +57,8 @@ const { ask } = platformRehearsal([model, arn]);
 const eventStream = 'application/vnd.amazon.eventstream';
 const streamed = (body: Buffer, more: Partial<Replay> = {}, { id } = model): Promise<Answer> =>
   ask({ body, headers: { 'content-type': eventStream }, ...more }, { model: id, stream: true });
-const whole = (body: Buffer | string, more: Partial<Replay> = {}, { id } = model): Promise<Answer> =>
-  ask({ body, headers: { 'content-type': 'application/json' }, ...more }, { model: id, stream: false });
+const whole = (body: Buffer | string, more: Partial<Replay> = {}): Promise<Answer> =>
+  ask({ body, headers: { 'content-type': 'application/json' }, ...more }, { model: model.id, stream: false });
 
 const malformed = 'The upstream sent a malformed event.';
 const premature = /before the answer was complete/;

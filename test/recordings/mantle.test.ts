@@ -37,7 +37,7 @@ const { ask } = platformRehearsal([onResponses, onChat, onRuntime]);
 
 const familyOf = (model: PlatformModel): RehearsedFamily =>
   model === onResponses ? 'responses' : 'chat_completions';
-const streamed = (body: Buffer, model: PlatformModel, more: Partial<Replay> = {}): Promise<Answer> =>
+const streamed = (body: Buffer, model: PlatformModel, more: Partial<Replay>): Promise<Answer> =>
   ask(
     { body, headers: { 'content-type': 'text/event-stream' }, ...more },
     { model: model.id, stream: true, family: familyOf(model) },

@@ -58,7 +58,7 @@ const streamed = (
     { body, headers: { 'content-type': 'text/event-stream; charset=utf-8' }, ...more },
     { model: id, stream: true, family },
   );
-const whole = (body: Buffer, { id }: PlatformModel, more: Partial<Replay> = {}): Promise<Answer> =>
+const whole = (body: Buffer, { id }: PlatformModel, more: Partial<Replay>): Promise<Answer> =>
   ask(
     { body, headers: { 'content-type': 'application/json' }, ...more },
     { model: id, stream: false, family },

@@ -29,11 +29,11 @@ export async function preparePage(): Promise<void> {
 }
 
 /**
- * Waits until an expression is true on a page; false: it never was. The browser's own way of waiting evaluates text
+ * Waits until an expression is true on a page; false: it was not within 20 seconds. The browser's own way of waiting evaluates text
  * within the page, which the policy of the page forbids.
  */
-export async function isTrueWithin(page: Page, ms: number, expression: string): Promise<boolean> {
-  const deadline = performance.now() + ms;
+export async function becomesTrue(page: Page, expression: string): Promise<boolean> {
+  const deadline = performance.now() + 20_000;
   while (performance.now() < deadline) {
     if (await page.evaluate<boolean>(expression)) return true;
     await sleep(20);

@@ -62,12 +62,9 @@ async function placesWhere(url: string, which: string, values: unknown[]): Promi
   }));
 }
 
-/** Copies a table of a test to every node, if there are several. */
-export async function onEveryNode(
-  query: (text: string, values?: unknown[]) => Promise<unknown>,
-  table: string,
-): Promise<void> {
-  if (onCitus()) await query('select create_reference_table($1)', [table]);
+/** Copies the table of a test's clock to every node, if there are several. */
+export async function clockOnEveryNode(query: (text: string) => Promise<unknown>): Promise<void> {
+  if (onCitus()) await query("select create_reference_table('test_clock')");
 }
 
 /**

@@ -210,10 +210,10 @@ const shapeOf = ({ sum, gauge }: Wire): ReceivedMetric['shape'] => {
 };
 
 /** Polls until the condition holds. */
-export async function until(so: () => boolean, withinMs = 20_000): Promise<void> {
-  const deadline = Date.now() + withinMs;
+export async function until(so: () => boolean): Promise<void> {
+  const deadline = Date.now() + 20_000;
   while (!so()) {
-    if (Date.now() > deadline) throw new Error(`it did not come about in ${withinMs} ms: ${so.toString()}`);
+    if (Date.now() > deadline) throw new Error(`it did not come about in 20 seconds: ${so.toString()}`);
     await sleep(20);
   }
 }

@@ -67,13 +67,13 @@ export async function startPlatformB(known: Known): Promise<PlatformB> {
         ? sendJson(arrival, 400, { message: 'Malformed input request, please reformat your input.' })
         : serve(arrival, body);
     });
-  const chatAt =
-    (path: string): Serve =>
-    (arrival, body) =>
-      arrival.target === `${known.basePath}${path}` ? chatStyle(chat, arrival, body) : unknownPath(arrival);
+  const chatThere: Serve = (arrival, body) =>
+    arrival.target === `${known.basePath}/chat/completions`
+      ? chatStyle(chat, arrival, body)
+      : unknownPath(arrival);
   const runtime = await host('bedrock', (arrival, body) => {
     const [, id, method] = /^\/model\/([^/]+)\/(converse|converse-stream|invoke)$/.exec(arrival.target) ?? [];
-    if (id === undefined) return chatAt('/chat/completions')(arrival, body);
+    if (id === undefined) return chatThere(arrival, body);
     const model = decodeURIComponent(id);
     return method === 'invoke'
       ? invoke(arrival, body, model)
@@ -82,7 +82,7 @@ export async function startPlatformB(known: Known): Promise<PlatformB> {
   const endpointb = await host('bedrock-mantle', (arrival, body) => {
     if (arrival.target === '/anthropic/v1/messages') return messages(arrival, body);
     if (arrival.target === `${known.basePath}/responses`) return responses(arrival, body);
-    return chatAt('/chat/completions')(arrival, body);
+    return chatThere(arrival, body);
   });
   return {
     runtime,

@@ -126,11 +126,11 @@ export async function startS3Server(): Promise<S3Server> {
 }
 
 /** The `export` section of a configuration that writes to this storage. */
-export const exportTo = ({ url, accessKeyId }: S3Server, secret = '${EXPORT_SECRET}') => ({
+export const exportTo = ({ url, accessKeyId }: S3Server) => ({
   endpoint: url,
   region,
   path_style: true,
-  auth: { mode: 'static_credentials', access_key_id: accessKeyId, secret_access_key: secret },
+  auth: { mode: 'static_credentials', access_key_id: accessKeyId, secret_access_key: '${EXPORT_SECRET}' },
 });
 
 function refuse(response: ServerResponse, status: number, code: string, message = code): void {

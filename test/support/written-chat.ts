@@ -8,7 +8,7 @@ import { aRoute } from './arbitraries/routing.ts';
 /** The chat body that a messages call is translated to for a route. */
 export function writtenChat(
   body: object,
-  route: Partial<Pick<Route, 'compatibility' | 'upstreamModel'>> = {},
+  route: Partial<Pick<Route, 'compatibility' | 'upstreamModel'>>,
   takes: FamilySupport = 'as_written',
 ): JsonObject {
   const ask = messages.read(JSON.stringify(body));

@@ -28,7 +28,7 @@ function textOf(messages: string, compat: JsonObject): string {
   return body.right.slice('{"model":"fast","messages":'.length, -1);
 }
 
-const sent = (messages: readonly object[], compat: JsonObject = content): unknown =>
+const sent = (messages: readonly object[], compat: JsonObject): unknown =>
   JSON.parse(textOf(JSON.stringify(messages), compat));
 
 describe('assistant_reasoning: reasoning of the assistant is sent in the field that it names', () => {

@@ -58,10 +58,10 @@ describe('an embeddings response of an upstream', () => {
 });
 
 describe('usage of embeddings', () => {
-  const tokens = (promptTokens: number, totalTokens = promptTokens) => ({
+  const tokens = (promptTokens: number) => ({
     promptTokens,
     completionTokens: 0,
-    totalTokens,
+    totalTokens: promptTokens,
   });
 
   it.each<[string, object, object | undefined, boolean]>([

@@ -7,7 +7,7 @@ import { outboundText } from '../../../domain/shared/outbound-text.ts';
 import type { Route } from '../../../domain/routing/model.ts';
 import { aRoute } from '../../support/arbitraries/routing.ts';
 
-const outbound = (text: string, over: Partial<Route> = {}) => {
+const outbound = (text: string, over: Partial<Route>) => {
   const document = parseDocument(text, embeddingsWatched);
   if (E.isLeft(document)) throw new Error(document.left.message);
   const request = readEmbeddingsRequest(document.right);

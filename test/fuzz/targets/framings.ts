@@ -11,7 +11,6 @@ import { jsonLineFrames } from '../../../infrastructure/providers/wire/json-line
 import { sseFrames } from '../../../infrastructure/providers/wire/sse.ts';
 import { byteByByte, cutAt } from '../../support/arbitraries/bytes.ts';
 import { readEvents } from '../../recordings/received.ts';
-import type { Sample } from '../../samples/sample.ts';
 import { streams } from '../../samples/samples.ts';
 import { demand, type Probe, type Target } from '../target.ts';
 import { isSameJson } from '../same-json.ts';
@@ -46,8 +45,8 @@ function framingLaws<F>(machine: Sealed<Buffer, F>, input: Buffer, probe: Probe)
   return whole;
 }
 
-const bodiesOf = (contentType: RegExp, samples: readonly Sample[] = streams): readonly Buffer[] =>
-  samples.filter((each) => contentType.test(each.contentType)).map(({ body }) => body);
+const bodiesOf = (contentType: RegExp): readonly Buffer[] =>
+  streams.filter((each) => contentType.test(each.contentType)).map(({ body }) => body);
 
 const picture = (frames: readonly TextFrame[]): string =>
   frames

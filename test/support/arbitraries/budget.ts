@@ -20,7 +20,7 @@ export const anInstant: fc.Arbitrary<Date> = fc.oneof(
 );
 
 /** A hard budget of one dollar a day; a test sets only what it is about. */
-export const aBudget = (over: Partial<Budget> = {}): Budget => ({
+export const aBudget = (over: Partial<Budget>): Budget => ({
   cadence: 'daily',
   amount: fromAmount10000(10_000n),
   hardLimit: true,

@@ -14,9 +14,8 @@ const data = (event: unknown): Buffer => Buffer.from(`data: ${json(event)}\n\n`)
 const named = (event: { readonly type: string; readonly [key: string]: unknown }): Buffer =>
   Buffer.from(`event: ${event.type}\ndata: ${json(event)}\n\n`);
 
-/** Bytes in pieces of this size. */
-const cutInto = (bytes: Buffer, size: number): readonly Buffer[] =>
-  times(Math.ceil(bytes.length / size), (index) => bytes.subarray(index * size, (index + 1) * size));
+const byteByByte = (bytes: Buffer): readonly Buffer[] =>
+  times(bytes.length, (index) => bytes.subarray(index, index + 1));
 
 const delta = (of: object): Buffer => data({ choices: [{ index: 0, delta: of, finish_reason: null }] });
 const done = Buffer.from('data: [DONE]\n\n');
@@ -59,7 +58,7 @@ const chatStreams: readonly StreamShape[] = chatFamilies.flatMap((family) =>
     },
     {
       of: 'bytes of one event, one by one',
-      pieces: (count: number) => [...cutInto(delta({ content: 'x'.repeat(count) }), 1), done],
+      pieces: (count: number) => [...byteByByte(delta({ content: 'x'.repeat(count) })), done],
     },
     { of: 'lines of one event', pieces: (count: number) => [Buffer.from(`${'data:\n'.repeat(count)}\n`)] },
     { of: 'comments', pieces: (count: number) => times(count, () => Buffer.from(': hello\n\n')) },
@@ -147,7 +146,7 @@ const googleStreams: readonly StreamShape[] = chatFamilies.flatMap((family) =>
     {
       of: 'bytes of one event of an array, one by one',
       contentType: 'application/json',
-      pieces: (count: number) => cutInto(Buffer.from(`[${json({ a: 'x'.repeat(count) })}]`), 1),
+      pieces: (count: number) => byteByByte(Buffer.from(`[${json({ a: 'x'.repeat(count) })}]`)),
     },
   ].map((shape) => ({ route: 'cloud_a_platform google', family, ...shape })),
 );
@@ -181,7 +180,7 @@ const converseStreams: readonly StreamShape[] = chatFamilies.flatMap((family) =>
     {
       of: 'bytes of one frame, one by one',
       pieces: (count: number) =>
-        cutInto(eventFrame('contentBlockDelta', block(0, { delta: { text: 'x'.repeat(count) } })), 1),
+        byteByByte(eventFrame('contentBlockDelta', block(0, { delta: { text: 'x'.repeat(count) } }))),
     },
   ].map((shape) => ({ route: 'runtime_unified', family, contentType: converse, ...shape })),
 );

@@ -127,8 +127,8 @@ async function startNode(folder: string, name: string, more: Settings): Promise<
 /** `name` distinguishes it from others in the same folder; `more` are settings of PostgreSQL. */
 export async function startCitus(
   folder: string,
-  workerCount = 2,
-  name = 'cluster',
+  workerCount: number,
+  name: string,
   more: Settings = {},
 ): Promise<CitusCluster> {
   const coordinator = await startNode(folder, `${name}-coordinator`, more);
