@@ -41,13 +41,13 @@ const authCodec = tagged('mode', 'How the gateway authenticates itself.', {
 
 const everyone = '*';
 
+const ownerForms = 'user:EMAIL, team:ID, service_account:ID, or * for every key';
+
 const allowedOwner = text({
-  what: 'user:EMAIL, team:ID, service_account:ID, or * for every key',
+  what: ownerForms,
   maxLength: 300,
   refuse: (value) =>
-    value === everyone || parseOwner(value) !== undefined
-      ? undefined
-      : 'must be user:EMAIL, team:ID, service_account:ID, or * for every key',
+    value === everyone || parseOwner(value) !== undefined ? undefined : `must be ${ownerForms}`,
 });
 
 const toolPattern = text({
