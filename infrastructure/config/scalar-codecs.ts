@@ -62,7 +62,7 @@ export const text = (rule: TextRule): Codec<string> =>
 
 function faultOf(rule: TextRule, input: string): string | undefined {
   if (input.length > rule.maxLength) return `must be at most ${rule.maxLength} characters long`;
-  if (input === '') return `must be ${rule.what}, at least 1 characters`;
+  if (input === '') return `must be ${rule.what}, and not empty`;
   if (rule.pattern !== undefined && !rule.pattern.test(input)) return `must be ${rule.what}`;
   return rule.refuse?.(input);
 }

@@ -342,7 +342,7 @@ describe('an invalid configuration file', () => {
     [
       'an empty file name',
       'providers: [{id: p, type: cloud_a_platform, project_id: x, auth: {mode: service_account, credentials_path: ""}}]',
-      [['providers[0].auth.credentials_path', 1, 108, /at least 1/]],
+      [['providers[0].auth.credentials_path', 1, 108, /and not empty$/]],
     ],
   ])('is reported with path, line and column: %s', (_, text, expected) => {
     const problems = problemsOf(text);
