@@ -126,6 +126,15 @@ const failure = {
 };
 
 describe('a new key', () => {
+  it('of a service account says that the team pays for its requests', async () => {
+    const page = await scene.open('/keys');
+    await button(page, 'New key').click();
+    const form = page.getByRole('dialog');
+    await form.getByText('Its owner pays for the requests made with it').waitFor();
+    await form.getByLabel('Kind of owner').selectOption('service_account');
+    await form.getByText('The team of this service account pays for the requests made with it').waitFor();
+  });
+
   it('is created for an owner found by search, shows its secret once, and warns until the secret is copied', async () => {
     const page = await scene.open('/teams');
     await page.getByRole('link', { name: 'Keys', exact: true }).click();

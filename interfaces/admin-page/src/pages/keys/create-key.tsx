@@ -99,11 +99,11 @@ export function CreateKey({
         ofNew
       />
       <p className="muted">
-        {owner.chosen === undefined
-          ? 'Its owner pays for the requests made with it.'
-          : `${owner.chosen.title} pays for the requests made with it.`}{' '}
-        The key works at once; it is shown once.
+        {payerText(owner)} pays for the requests made with it. The key works at once; it is shown once.
       </p>
     </FormDialog>
   );
 }
+
+const payerText = ({ kind, chosen }: OwnerDraft): string =>
+  kind === 'service_account' ? 'The team of this service account' : (chosen?.title ?? 'Its owner');

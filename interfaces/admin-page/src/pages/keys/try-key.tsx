@@ -29,7 +29,7 @@ export function TryKey({ apiKey, model }: { readonly apiKey: string; readonly mo
     <section className="stack tight" aria-label="Try it">
       <h3>Try it</h3>
       <p className="muted">
-        Sends one short chat request to {model} with this key. Its owner pays for it, a few tokens.
+        Sends one short chat request to {model} with this key, which costs a few tokens.
       </p>
       <div>
         <ActButton isPending={call.isPending} onAct={() => call.mutate()}>

@@ -1,3 +1,4 @@
+import { ownerWords } from '../../api/owners.ts';
 import { BoundedTable } from '../../ui/bounded-table.tsx';
 import { modelColumn, ownerColumn, ownerIdColumn, requestsColumn, spendColumn } from '../../ui/columns.tsx';
 import type { Column } from '../../ui/table.tsx';
@@ -59,7 +60,7 @@ export function OwnerTable({ report }: { readonly report: SpendReport }) {
     {
       key: 'kind',
       title: 'Kind',
-      cell: ({ owner_kind: kind }) => (kind === 'user' ? 'Person' : 'Team'),
+      cell: ({ owner_kind: kind }) => ownerWords[kind],
       text: ({ owner_kind: kind }) => kind,
     },
     ...tallyColumns<SpendReport['owners'][number]>((owner) => ({ ...ofOwner(owner), ...ofWindow(report) })),
