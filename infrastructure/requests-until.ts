@@ -16,7 +16,6 @@ subscribe('http.client.request.created', (message) => {
 
 /**
  * Runs work of a library that takes no signal. The HTTP requests that it makes end when the signal aborts, and so do
- * those that it makes later: otherwise each attempt on a service that hangs would leave a connection open (rules 5.340,
- * 25.340).
+ * those that it makes later: otherwise each attempt on a service that hangs would leave a connection open.
  */
 export const requestsUntil = <A>(signal: AbortSignal, work: () => A): A => deadline.run(signal, work);

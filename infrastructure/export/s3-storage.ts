@@ -13,6 +13,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { ObjectStorage, StorageFault } from '../../application/ports/export.ts';
 import type { ExportConfig } from '../config/export-config.ts';
+import { requestsUntil } from '../requests-until.ts';
 
 /** How long one call may take, in milliseconds. The library lets a storage break an answer off and wait for ever. */
 export interface StorageBounds {
@@ -141,11 +142,13 @@ const answersWithin =
   async <A>(what: string, send: (terms: CallTerms) => Promise<A>): Promise<Either<Refusal, A>> => {
     const abortSignal = AbortSignal.timeout(callMs);
     try {
-      return E.right(await send({ abortSignal }));
+      // The library looks credentials up without the signal.
+      return E.right(await requestsUntil(abortSignal, () => send({ abortSignal })));
     } catch (error) {
-      const why = abortSignal.aborted ? 'TimeoutError' : whyNot(error);
+      const isLate = abortSignal.aborted;
+      const why = isLate ? 'TimeoutError' : whyNot(error);
       return E.left({
-        words: hasNoCredentials(error) ? noCredentials : `the storage would not ${what}: ${why}`,
+        words: !isLate && hasNoCredentials(error) ? noCredentials : `the storage would not ${what}: ${why}`,
         isMissing: error instanceof NoSuchKey,
       });
     }

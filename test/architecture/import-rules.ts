@@ -127,7 +127,11 @@ export const rules: readonly Rule[] = [
   },
   {
     of: /^infrastructure\/export\//,
-    files: [/^infrastructure\/(?:export\/|config\/export-config\.ts$)/, /^application\/ports\//, /^domain\//],
+    files: [
+      /^infrastructure\/(?:export\/|config\/export-config\.ts$|requests-until\.ts$)/,
+      /^application\/ports\//,
+      /^domain\//,
+    ],
     packages: [fpTs, node, /^(?:@aws-sdk\/client-s3|hyparquet-writer)$/],
     instead: 'This folder alone knows the object storage and the formats of what is exported.',
   },

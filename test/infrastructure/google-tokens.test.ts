@@ -290,6 +290,25 @@ describe('a faulty metadata server', () => {
     fakes.mood = mood;
     expect(await send(googleAccessTokens({ mode: 'adc' }, context))).toMatch(words);
   });
+
+  it('closes the connection to a silent metadata server after the timeout, on machines of the platform too', async () => {
+    const closed = Promise.withResolvers<void>();
+    const silent = createServer((request) => void request.socket.once('close', closed.resolve));
+    silent.listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    // There the library waits for ever.
+    process.env['K_SERVICE'] = 'gateway';
+    process.env['GCE_METADATA_HOST'] = `127.0.0.1:${port}`;
+    const after = AbortSignal.timeout.bind(AbortSignal);
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => after(200));
+    const { ms } = await timed(async () => {
+      expect(await send(googleAccessTokens({ mode: 'adc' }, context))).toMatch(/no answer came in time/);
+      await closed.promise;
+    });
+    expect(ms).toBeLessThan(2500);
+    silent.close();
+  });
 });
 
 type FileAuth = { readonly mode: 'service_account'; readonly credentialsPath: string };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { ObjectStorage } from '../../application/ports/export.ts';
 import { s3Storage } from '../../infrastructure/export/s3-storage.ts';
@@ -123,6 +123,34 @@ describe('an export without credentials', () => {
       E.left(
         'there are no credentials for the storage: the default chain found none, and export.auth sets none',
       ),
+    );
+  });
+});
+
+describe('an export whose credentials come from an endpoint that hangs', () => {
+  it('is not held up', async () => {
+    for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+    const silent = createServer(() => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    Object.assign(process.env, {
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
+      AWS_CONFIG_FILE: '/nowhere',
+      AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
+    });
+    jest.spyOn(console, 'warn').mockReturnValue();
+    const storage = s3Storage(
+      {
+        endpoint: 'http://127.0.0.1:9',
+        region: 'eu-central-1',
+        pathStyle: true,
+        auth: { mode: 'default_chain' },
+      },
+      'bucket',
+      { connectMs: 1000, answerMs: 200, callMs: 500 },
+    );
+    running.push({ server: silent, storage });
+    expect(await storage.read('ledger/1')).toEqual(
+      E.left('the storage would not read ledger/1: TimeoutError'),
     );
   });
 });

@@ -1,7 +1,6 @@
 import type { defaultProvider } from '@aws-sdk/credential-provider-node';
 import * as E from 'fp-ts/lib/Either.js';
 import type { CloudBAuth } from '../../config/provider-auth.ts';
-import { requestsUntil } from '../../requests-until.ts';
 import type { ProviderContext } from '../provider.ts';
 import { codeIn } from '../error-code.ts';
 import { Renewed } from './renewed.ts';
@@ -63,10 +62,10 @@ function chain(region: string, warn: ProviderContext['warn']) {
   return async (signal: AbortSignal) => {
     const library = await import('@aws-sdk/credential-provider-node');
     // Without `ignoreCache` the library reads the files of profiles once in the life of a process.
-    const ask = (found ??= library.defaultProvider({ clientConfig: { region }, logger, ignoreCache: true }));
+    found ??= library.defaultProvider({ clientConfig: { region }, logger, ignoreCache: true });
     signal.addEventListener('abort', giveUp, { once: true });
     try {
-      return await requestsUntil(signal, () => ask({ forceRefresh: true }));
+      return await found({ forceRefresh: true });
     } finally {
       signal.removeEventListener('abort', giveUp);
     }

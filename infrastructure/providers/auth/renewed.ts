@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type { UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
+import { requestsUntil } from '../../requests-until.ts';
 
 /** A credential, and when it expires (milliseconds since the epoch; infinity: never). */
 export interface CredentialLease<A> {
@@ -117,7 +118,10 @@ export class Renewed<A> {
       signal.addEventListener('abort', () => resolve(E.left('no answer came in time')), { once: true });
     });
     const { obtain, explain } = this.source;
-    const answer = obtain(signal).catch((error: unknown) => E.left(explain(error)));
+    // Libraries of the platforms take no signal (rule 21.340).
+    const answer = requestsUntil(signal, () => obtain(signal)).catch((error: unknown) =>
+      E.left(explain(error)),
+    );
     const first: Either<string, CredentialLease<A>> = await Promise.race([answer, late]);
     return pipe(
       first,
