@@ -181,6 +181,7 @@ describe('telemetry of each request to a model endpoint', () => {
   it.each([
     ['a key that begins with digits', '1a@b=x'],
     ['blanks and empty members', 'a=1 , ,b=2'],
+    ['a key of 256 characters', `${'a'.repeat(256)}=1`],
     ['any character that a value may have', 'a=!"#$%&\'()*+-./09:;<>?@AZ[]^_`az{|}~ ~'],
     ['32 members', list(32)],
     ['512 characters', `a=${'x'.repeat(250)},b=${'x'.repeat(256)},`.padEnd(512, ',')],
