@@ -166,6 +166,12 @@ describe('telemetry of each request to a model endpoint', () => {
     ['zeros for a span', `00-${'1'.repeat(32)}-${'0'.repeat(16)}-01`],
     ['an invalid version', `ff-${'1'.repeat(32)}-${'1'.repeat(16)}-01`],
     ['more fields than version 00 has', `00-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`],
+    ['a digit before it', `000-${'1'.repeat(32)}-${'1'.repeat(16)}-01`],
+    ['a digit behind it', `00-${'1'.repeat(32)}-${'1'.repeat(16)}-011`],
+    [
+      'more than 128 characters of later fields',
+      `01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-${'x'.repeat(129)}`,
+    ],
     ['capitals', `00-${'A'.repeat(32)}-${'1'.repeat(16)}-01`],
     ['something else', 'anything'],
   ])('ignores an invalid traceparent: %s', async (_what, traceparent) => {
@@ -219,9 +225,12 @@ describe('telemetry of each request to a model endpoint', () => {
     expect(told[0]).toHaveProperty('arrival.traceContext', { traceparent });
   });
 
-  it('keeps a traceparent of a later version with additional fields', async () => {
+  it.each([
+    ['of a later version with additional fields', `01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`],
+    ['with 128 characters of them', `01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-${'x'.repeat(128)}`],
+    ['whose ids are not all zeros', `00-${'0'.repeat(31)}1-${'0'.repeat(15)}1-01`],
+  ])('keeps a traceparent %s', async (_what, traceparent) => {
     const { url, told } = await serving({});
-    const traceparent = `01-${'1'.repeat(32)}-${'1'.repeat(16)}-01-more`;
     await post(url, { traceparent });
     await until(() => told.length === 3);
     expect(told[0]).toMatchObject({ arrival: { traceContext: { traceparent } } });
