@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import { googleAccessTokens, googleIdTokens } from '../../infrastructure/providers/auth/google-tokens.ts';
+import { readServiceAccount } from '../../infrastructure/providers/auth/service-account-file.ts';
 import { maxTokenBytes } from '../../infrastructure/providers/auth/token-service.ts';
 import type {
   Authenticator,
@@ -344,6 +345,13 @@ describe('a service-account file', () => {
     const told = await send(googleAccessTokens({ mode: 'service_account', credentialsPath: file }, context));
     expect(told).toMatch(words);
     expect(fakes.requests).toEqual([]);
+  });
+
+  it('that names no token service means the one of the platform', async () => {
+    await fakes.writeAccount(file, { token_uri: undefined });
+    expect(await readServiceAccount(file)).toMatchObject({
+      right: { tokenUri: 'https://oauth2.googleapis.com/token' },
+    });
   });
 
   it('has its token renewed before expiry: no request waits, the old token is used until the new one arrives', async () => {

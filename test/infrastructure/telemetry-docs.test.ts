@@ -7,7 +7,8 @@ import { outcomeOf, statusOf } from '../../domain/shared/gateway-error.ts';
 import { clientClosed, type RequestFailure } from '../../domain/shared/request-failure.ts';
 import { upstreamError } from '../../domain/upstream/upstream-fault.ts';
 import { errorTypeOf } from '../../infrastructure/telemetry/gen-ai.ts';
-import { labelTable } from '../../infrastructure/telemetry/label-table.ts';
+import { maxPoints } from '../../infrastructure/telemetry/instruments.ts';
+import { labelSetBounds, labelTable } from '../../infrastructure/telemetry/label-table.ts';
 import { type Metric, metricTable, requestLabels } from '../../infrastructure/telemetry/metric-table.ts';
 
 const root = path.join(import.meta.dirname, '..', '..');
@@ -59,6 +60,12 @@ describe('docs/telemetry.md', () => {
     expect(rowsBelow('| label | values |')).toEqual(
       Object.entries(labelTable).map(([label, { values, bound }]) => [code(label), values, String(bound)]),
     );
+  });
+
+  it('states how many sets of labels and how many points there are at most', () => {
+    const { max, foldFrom } = labelSetBounds;
+    expect(doc).toContain(`There are at most ${max} sets of request labels, and from ${foldFrom} on`);
+    expect(doc).toContain(`A metric has at most ${maxPoints} points.`);
   });
 
   it('has for each closed list of values a bound that is its length', () => {
@@ -136,6 +143,22 @@ interface Panel {
   readonly type: string;
   readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[];
 }
+
+describe('the buckets of the GenAI metrics', () => {
+  const doubled = Array.from({ length: 14 }, (_, at) => 2 ** at / 100);
+  const firstToken = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+  const perToken = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5];
+
+  it.each([
+    ['gen_ai.client.operation.duration', doubled],
+    ['gen_ai.server.request.duration', doubled],
+    ['gen_ai.client.token.usage', Array.from({ length: 14 }, (_, at) => 4 ** at)],
+    ['gen_ai.server.time_to_first_token', firstToken],
+    ['gen_ai.server.time_per_output_token', perToken],
+  ] as const)('have the bounds of the conventions: %s', (name, bounds) => {
+    expect(metricTable[name].bounds).toEqual(bounds);
+  });
+});
 
 describe('deploy/telemetry', () => {
   const rules = (
