@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { gatesOf } from '../../interfaces/http/gates.ts';
+import { adminGates, gatesOf } from '../../interfaces/http/gates.ts';
 import { type Lease, loadGate } from '../../interfaces/http/load-gate.ts';
 
 const enter = (gate: ReturnType<typeof loadGate>, owner: string): Lease | undefined => {
@@ -194,4 +194,34 @@ it('requests in flight are those of all gates, without streams of MCP servers', 
     return inFlight();
   });
   expect(entered).toEqual([1, 2, 3, 4, 5, 5]);
+});
+
+describe('the gates of the admin API', () => {
+  const admitted = (gate: ReturnType<typeof loadGate>, ownerOf: (at: number) => string): number => {
+    const leases = Array.from({ length: 1000 }, (_, at) => enter(gate, ownerOf(at)));
+    const held = leases.filter((lease) => lease !== undefined);
+    for (const lease of held) lease.release();
+    return held.length;
+  };
+
+  it.each([
+    ['calls', 256, 64 * 1024 * 1024],
+    ['signIns', 64, 1024 * 1024],
+  ] as const)(
+    'have places and room, and a quarter of the places for one network: %s',
+    (name, places, bytes) => {
+      const gate = adminGates()[name];
+      expect(admitted(gate, (at) => `network-${at}`)).toBe(places);
+      expect(admitted(gate, () => 'network')).toBe(places / 4);
+      const lease = enter(gate, 'network');
+      expect([lease?.hold(bytes), lease?.hold(1)]).toEqual([true, false]);
+    },
+  );
+
+  it('only count logins', () => {
+    const { logins } = adminGates();
+    expect(admitted(logins, () => 'network')).toBe(1000);
+    expect(enter(logins, 'network')?.hold(1e12)).toBe(true);
+    expect(logins.inFlight()).toBe(1);
+  });
 });
