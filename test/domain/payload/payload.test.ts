@@ -176,6 +176,21 @@ describe('`stream_max_events`', () => {
     expect(read(last)).toMatchObject({ json: { events: [{ a: 1 }] }, truncated: true });
   });
 
+  it('events that fill the limit on buffered bytes exactly are all kept, as they came', () => {
+    const texts = ['{"a": 1.50}', `{"a": 1.50, "b": "${'x'.repeat(300)}"}`];
+    const chars = texts.join('').length;
+    const held = [0, 1].map((missing) => {
+      const responseMaxBytes = (chars - missing) / bufferedCharsPerStoredByte;
+      const payload = new StreamPayload({ streamMaxEvents: 128, responseMaxBytes });
+      for (const text of texts) payload.see({ chunk: { a: 1.5 }, text });
+      return payload.held();
+    });
+    expect(held).toEqual([
+      { events: texts, truncated: false, isCut: false },
+      { events: texts.slice(0, 1), truncated: true, isCut: true },
+    ]);
+  });
+
   it('a text that spans several events is redacted as one', () => {
     const event = (content: string): JsonObject => ({ choices: [{ index: 0, delta: { content } }] });
     const payload = streamOf(['{"pass', 'word":"hun', 'ter2"}'].map(event));
@@ -190,14 +205,15 @@ describe('`stream_max_events`', () => {
     });
     const payload = new StreamPayload({ streamMaxEvents: 128, responseMaxBytes: cap });
     for (let index = 0; index < 3; index += 1) payload.see({ chunk: image(index) });
-    payload.see({ chunk: { type: 'response.completed' } });
+    const completed = { type: 'response.completed', text: 'x'.repeat(300) };
+    payload.see({ chunk: completed });
     expect(payload.held()).toEqual({
       events: [
         ...[0, 1, 2].map((index) => ({
           ...image(index),
           partial_image_b64: '[TRUNCATED 3000000 characters]',
         })),
-        { type: 'response.completed' },
+        completed,
       ].map((event) => JSON.stringify(event)),
       truncated: true,
       isCut: false,
