@@ -1,4 +1,5 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { endAfterBody } from './unread-body.ts';
 
 /** On every answer: no content sniffing, no caching. */
 export const commonHeaders = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' } as const;
@@ -21,7 +22,7 @@ export function sendJson(
     ...jsonHeaders,
     'content-length': length,
   });
-  if (typeof json !== 'string') res.end(json);
-  else if (length === json.length) res.end(json, 'latin1');
-  else res.end(Buffer.from(json));
+  const body = typeof json === 'string' && length !== json.length ? Buffer.from(json) : json;
+  if (headers['connection'] === 'close' && !res.req.complete) endAfterBody(res, body, 'latin1');
+  else res.end(body, 'latin1');
 }

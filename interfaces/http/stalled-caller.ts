@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { awaitsBody } from './unread-body.ts';
 
 /** How long a caller may read nothing of its answer. Common proxies allow as much. */
 const stalledCallerMs = 60_000;
@@ -47,4 +48,4 @@ export function untilFlushed(
 
 /** An answer is in flight until its last byte has left the process. Only then may the process end. */
 export const answerFlushed = (res: ServerResponse): Promise<void> | undefined =>
-  res.writableFinished || res.destroyed ? undefined : untilFlushed(res, 'finish');
+  res.writableFinished || res.destroyed || awaitsBody(res) ? undefined : untilFlushed(res, 'finish');

@@ -131,6 +131,11 @@ describe('deploy/compose.yaml', () => {
     expect(lines).not.toContain('option forwardfor');
   });
 
+  it('has a balancer that holds back no piece of a stream, and ends the requests of callers that have left', () => {
+    const lines = textOf('deploy/compose/haproxy.cfg').split('\n');
+    expect(lines).toEqual(expect.arrayContaining(['  option http-no-delay', '  option abortonclose']));
+  });
+
   itWith('haproxy', 'has a balancer configuration that `haproxy -c` accepts without warnings', async () => {
     const file = path.join(await makeTestFolder('compose'), 'haproxy.cfg');
     await writeFile(file, textOf('deploy/compose/haproxy.cfg'));

@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { compressions } from '../support/compressed.ts';
 import { aKey } from '../support/gateway.ts';
+import { until } from '../support/otlp-receiver.ts';
 import { peakGrowth } from '../support/peak-memory.ts';
 import {
   key,
@@ -137,6 +139,28 @@ describe('authentication with an API key', () => {
     );
     await new Promise((resolve) => socket.once('close', resolve));
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
+  });
+
+  it('the connection of a body that is too large closes after the body, so that who sends it reads the 413', async () => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const piece = 'x'.repeat(bodyMaxBytes / 10);
+    socket.write(
+      `POST ${chat} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${bodyMaxBytes + 1}\r\n\r\n`,
+    );
+    await until(() => text.includes('request_too_large"}}'));
+    const open: boolean[] = [];
+    for (const next of [...Array.from({ length: 10 }, () => piece), 'x']) {
+      await sleep(10);
+      open.push(socket.writable);
+      if (socket.writable) socket.write(next);
+    }
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 413 [^]*connection: close/i);
+    expect(open).not.toContain(false);
   });
 });
 
