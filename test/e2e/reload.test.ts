@@ -136,7 +136,8 @@ describe('an empty file', () => {
   beforeAll(() => write('# nothing\n'));
 
   it.each(['serve', 'seed'])('is refused by %s if it would remove something', async (command) => {
-    const { code, err } = await runGateway([command], env());
+    // An empty file names no address, and that of the default may be taken.
+    const { code, err } = await runGateway([command], { ...env(), GATEWAY_BIND: '127.0.0.1:0' });
     expect(code).toBe(1);
     expect(err).toContain('is empty, and would remove 1 of 1 providers, 1 of 1 models, 2 of 2 API keys');
     expect(err).toContain('--allow-shrink');
