@@ -1,4 +1,4 @@
-import { maxTurnBytes } from '../../domain/shared/limits.ts';
+import { maxTurnBodyBytes } from '../../domain/shared/limits.ts';
 
 /** Called when a body has been read; `undefined`: its request goes on at once. */
 export type BodyTurns = (bytes: number) => Promise<void> | undefined;
@@ -9,7 +9,7 @@ interface Waiting {
 }
 
 /**
- * Requests whose bodies arrive at one instant are begun in turns, in their order: after each `maxTurnBytes` of bodies,
+ * Requests whose bodies arrive at one instant are begun in turns, in their order: after each `maxTurnBodyBytes`,
  * whatever else waits in the event loop goes first (rule 27.340). Hundreds of them, parsed in one turn, would hold it up
  * for half a second. Small bodies have no bytes here: they wait only behind others.
  */
@@ -20,7 +20,7 @@ export function bodyTurns(): BodyTurns {
     begunBytes = 0;
     let begun = 0;
     for (const { bytes, begin } of waiting) {
-      if (begunBytes >= maxTurnBytes) break;
+      if (begunBytes >= maxTurnBodyBytes) break;
       begunBytes += bytes;
       begun += 1;
       begin();
@@ -29,7 +29,7 @@ export function bodyTurns(): BodyTurns {
     if (begunBytes > 0) setImmediate(nextTurn);
   };
   return (bytes) => {
-    if (waiting.length > 0 || begunBytes >= maxTurnBytes)
+    if (waiting.length > 0 || begunBytes >= maxTurnBodyBytes)
       return new Promise((resolve) => waiting.push({ bytes, begin: resolve }));
     if (bytes > 0 && begunBytes === 0) setImmediate(nextTurn);
     begunBytes += bytes;

@@ -53,21 +53,21 @@ async function longestTurn(turns: BodyTurns): Promise<number> {
 }
 
 describe('requests whose bodies arrive at one instant', () => {
-  it('begin in their order, after each 128 KiB in a turn of their own', async () => {
-    const sizes = [100, 20, 20, 60, 60, 60, 4, 500, 1].map((each) => each * kib);
+  it('begin in their order, after each mebibyte in a turn of their own', async () => {
+    const sizes = [800, 160, 160, 480, 480, 480, 32, 4000, 1].map((each) => each * kib);
     expect(await begun(bodyTurns(), sizes)).toEqual([[0, 1, 2], [3, 4, 5], [6, 7], [8]]);
   });
 
   it('begin at once if they are small, but not before a larger one that waits', async () => {
     const turns = bodyTurns();
     expect(Array.from({ length: 1000 }, () => turns(0)).every((each) => each === undefined)).toBe(true);
-    expect(await begun(turns, [200 * kib, 200 * kib, 0, 0, 1 * kib])).toEqual([[0], [1], [2, 3, 4]]);
+    expect(await begun(turns, [1600 * kib, 1600 * kib, 0, 0, 1 * kib])).toEqual([[0], [1], [2, 3, 4]]);
   });
 
   it('wait for no turn that is over', async () => {
     const turns = bodyTurns();
     for (let round = 0; round < 3; round += 1) {
-      expect(turns(200 * kib)).toBeUndefined();
+      expect(turns(1600 * kib)).toBeUndefined();
       await turn();
       await turn();
     }

@@ -422,12 +422,12 @@ describe('a request body', () => {
         return { kind: 'whole', text: '{}' };
       },
     });
-    const body = JSON.stringify({ a: 'x'.repeat(20_000) });
+    const body = JSON.stringify({ a: 'x'.repeat(160_000) });
     const all = Array.from({ length: 60 }, () => begin('a', `content-length: ${body.length}\r\n\r\n`));
     await sleep(200);
     for (const { socket } of all) socket.write(body);
     await until(() => all.every(({ heard }) => heard.text.includes(' 200 ')));
-    // Seven have 128 KiB, and what is counted as one turn may be two.
+    // Seven have a mebibyte, and what is counted as one turn may be two.
     expect(most).toBeLessThanOrEqual(14);
   });
 
