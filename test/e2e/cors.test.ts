@@ -106,6 +106,10 @@ describe('an answer to a configured origin', () => {
     },
   );
 
+  it('is that of the request also if a GET has the headers of a preflight', async () => {
+    expect((await exchange('listed', 'GET', '/v1/models', preflightOf(app))).status).toBe(401);
+  });
+
   it('echoes a request id of any bytes unchanged', async () => {
     const answer = await exchange('listed', 'GET', '/v1/models', { origin: app, 'x-request-id': 'ü\u00ff' });
     expect(answer.headers['x-request-id']).toBe('ü\u00ff');
@@ -128,6 +132,11 @@ describe('no CORS header is sent', () => {
     expect([preflight.status, corsHeaders(preflight.headers)]).toEqual([405, []]);
     const get = await exchange('off', 'GET', '/v1/models', { origin: app });
     expect([corsHeaders(get.headers), get.headers['vary']]).toEqual([[], undefined]);
+  });
+
+  it.each(['listed', 'any'] as const)('to a request without an origin: %s', async (on) => {
+    const answer = await exchange(on, 'GET', '/v1/models', {});
+    expect([answer.status, corsHeaders(answer.headers)]).toEqual([401, []]);
   });
 
   it('to an origin that is not exactly one of the configured ones', async () => {
@@ -153,6 +162,8 @@ describe('no CORS header is sent', () => {
           fc.pre(origin !== app && origin !== local);
           const answer = await exchange('listed', method, path, preflightOf(origin));
           expect(answer.status).not.toBe(204);
+          // Its request is answered as any other without a key.
+          expect(answer.status).toBeLessThan(500);
           expect(corsHeaders(answer.headers)).toEqual([]);
           expect(answer.headers['vary']).toBe('Origin');
         },
