@@ -31,7 +31,7 @@ export function inTheBackground(parts: ServiceParts, config: LiveConfig, log: Lo
   return {
     stop: async (withinMs: number): Promise<void> => {
       const deadline = performance.now() + withinMs;
-      // The journal waits for none of the others: a mail to a silent server takes longer than a shutdown (rule 38.340).
+      // The journal waits for none of the others: a mail to a silent server takes longer than a shutdown (rule 38.17).
       const settled = recovering
         .stop()
         .then(() => lastRecovery(parts, log, () => performance.now() < deadline));

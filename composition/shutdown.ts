@@ -13,7 +13,7 @@ export const shutdownSteps = {
   waitsCancelledMs: 8000,
   /**
    * Callers must have received their answer, or the error that says that they are cut off. Later than the step before,
-   * because a request that waits for the database is answered only when that wait is over (rule 31.340).
+   * because a request that waits for the database is answered only when that wait is over (rule 31.42).
    */
   announcedMs: 9000,
   /** Anything that is not settled by now will not be. */

@@ -14,7 +14,7 @@ interface AssistantMembers {
 }
 
 /**
- * The members of an assistant's message that translations send, each of its type (rule 26.303). Those that no other API
+ * The members of an assistant's message that translations send, each of its type (rule 26.12). Those that no other API
  * has are rejected.
  */
 export function assistantMembers(message: JsonObject, path: string): Either<GatewayError, AssistantMembers> {

@@ -48,7 +48,7 @@ export interface OfferedFunction extends ChatFunction {
 /** What an upstream does not take in the name of a function; `undefined` if it takes the name. */
 type NameProblem = (name: string) => string | undefined;
 
-/** The functions of a body's tools, each with a name of its own, without which upstreams reject them (rule 26.302). */
+/** The functions of a body's tools, each with a name of its own, without which upstreams reject them (rule 26.11). */
 export function offeredFunctions(
   { tools }: JsonObject,
   nameProblem: NameProblem,

@@ -78,7 +78,7 @@ export function base64DataUrl(url: string): DataUrl | undefined {
 /** What is in no base64 but its padding; some upstreams also read the alphabet that is made for URLs. */
 const foreignTo = { standard: /[^A-Za-z0-9+/]/, any: /[^A-Za-z0-9+/_-]/ } as const;
 
-/** Base64 of at least one byte, without white space. What is none would be rejected upstream (rule 26.301). */
+/** Base64 of at least one byte, without white space. What is none would be rejected upstream (rule 26.10). */
 export function base64Of(
   text: string,
   path: string,

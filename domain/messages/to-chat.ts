@@ -140,7 +140,7 @@ function foreignToChat({ output_config: config, messages }: JsonObject): string 
 
 /**
  * The error for an effort or thinking that the messages API does not have: dropping it would change the answer. An amount
- * may be missing, as clients of compatible APIs leave it out (rule 26.304).
+ * may be missing, as clients of compatible APIs leave it out (rule 26.13).
  */
 function thinkingFault({ thinking, output_config }: JsonObject): GatewayError | undefined {
   const asked = readReasoningRequest({ thinking, output_config });

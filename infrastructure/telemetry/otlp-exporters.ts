@@ -56,7 +56,7 @@ export function spanExporter({ endpoint, headers }: OtlpTarget, log: Log): SpanE
 
 /**
  * The SDK's timeout is that of a silence: while a collector sends a byte now and then, exports would stay open until
- * there are thirty. So each ends when its time is over, and has failed, whatever part of its answer came (rule 25.340).
+ * there are thirty. So each ends when its time is over, and has failed, whatever part of its answer came (rule 25.14).
  */
 const endingInTime = <Items>(exporter: Exporter<Items>): Exporter<Items> => ({
   export: (items, done) => {

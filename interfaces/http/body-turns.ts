@@ -10,7 +10,7 @@ interface Waiting {
 
 /**
  * Requests whose bodies arrive at one instant are begun in turns, in their order: after each `maxTurnBodyBytes`,
- * whatever else waits in the event loop goes first (rule 27.340). Hundreds of them, parsed in one turn, would hold it up
+ * whatever else waits in the event loop goes first (rule 27.16). Hundreds of them, parsed in one turn, would hold it up
  * for half a second. Small bodies have no bytes here: they wait only behind others.
  */
 export function bodyTurns(): BodyTurns {

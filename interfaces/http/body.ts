@@ -246,7 +246,7 @@ class Reading {
 
   /**
    * Frees the room at once, and not when the refusal is sent: of bodies that arrive together and are too many, each
-   * would take some of it, and all would be refused (rule 27.341).
+   * would take some of it, and all would be refused (rule 27.17).
    */
   private drop(): void {
     this.pieces.length = 0;

@@ -33,7 +33,7 @@ const probes = { silentMs: 60_000, everyMs: 15_000, unanswered: 8 } as const;
 
 /**
  * What RFC 9325 recommends: under TLS 1.2 only suites with forward secrecy and authenticated encryption, and all of TLS
- * 1.3 (rule 55.480). Node's own list also has suites without either, which scanners report.
+ * 1.3 (rule 55.30). Node's own list also has suites without either, which scanners report.
  */
 const ciphers =
   'TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20';

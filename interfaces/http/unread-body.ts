@@ -16,7 +16,7 @@ export const awaitsBody = (res: ServerResponse): boolean => awaitingBody.has(res
 /**
  * Writes an answer whose length its head gives, and after which the connection closes. Node closes it with the end of
  * the answer, and bytes of the body that nobody has read then reset it: proxies that still send the body drop the
- * answer, and make a 502 of it. So the answer ends after the body (rule 33.520).
+ * answer, and make a 502 of it. So the answer ends after the body (rule 33.52).
  */
 export function endAfterBody(res: ServerResponse, body: string | Uint8Array, encoding: BufferEncoding): void {
   const { req } = res;

@@ -118,7 +118,7 @@ export class Renewed<A> {
       signal.addEventListener('abort', () => resolve(E.left('no answer came in time')), { once: true });
     });
     const { obtain, explain } = this.source;
-    // Libraries of the platforms take no signal (rule 21.340).
+    // Libraries of the platforms take no signal (rule 21.9).
     const answer = requestsUntil(signal, () => obtain(signal)).catch((error: unknown) =>
       E.left(explain(error)),
     );

@@ -69,7 +69,7 @@ const controlShapes: FieldShapes = [
 /**
  * The controls of a chat request as `generationConfig`, including those that it has in the platform's `own` fields. The
  * platform rejects values of the wrong type or outside their range in its own words for the fields, so they are rejected
- * here (rule 26.300).
+ * here (rule 26.9).
  */
 export function generationConfig(body: JsonObject, model: string, own: OwnFields): Members {
   const fault = shapeError(body, controlShapes);

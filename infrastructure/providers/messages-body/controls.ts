@@ -110,7 +110,7 @@ const samplingShapes: FieldShapes = [
   ['top_k', aCount],
 ];
 
-/** The error for a sampling field that the upstream rejects, whatever the model (rule 26.300). */
+/** The error for a sampling field that the upstream rejects, whatever the model (rule 26.9). */
 export const samplingFault = (body: JsonObject): GatewayError | undefined => shapeError(body, samplingShapes);
 
 /** `output_config`, including the schema of `response_format` where the upstream takes one. */

@@ -183,7 +183,7 @@ export function readBody<B extends Inputs>(
 
 const quoted = /^(?:W\/)?"(.*)"$/;
 const versionShape = /^[1-9]\d{0,8}$/;
-/** A version in `If-Match`, for the description of the API; without its quotes it is read, too (rule 44.480). */
+/** A version in `If-Match`, for the description of the API; without its quotes it is read, too (rule 44.24). */
 export const versionPattern = '^(W/)?"[1-9][0-9]{0,8}"$';
 
 function readVersion(

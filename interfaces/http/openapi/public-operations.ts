@@ -211,7 +211,7 @@ const readOperation = (path: string, summary: string, schema: JsonObject, codes:
   },
 });
 
-/** The operations that API keys give access to. Every list in them says what is in it (rule 50.480). */
+/** The operations that API keys give access to. Every list in them says what is in it (rule 50.11). */
 export const publicOperations: readonly Operation[] = [
   ...modelPaths.map(modelOperation),
   readOperation('/v1/models', 'The models that the key may use.', answerSchema(modelListBody), ofReaders),

@@ -62,7 +62,7 @@ export const ownerChoice = (id: string, title: string, detail: string): OwnerCho
 
 /**
  * Active owners of a kind whose name or id contains the text, or for a person the e-mail address or the whole id. An
- * empty text finds the newest (rule 52.403).
+ * empty text finds the newest (rule 52.26).
  */
 export const searchOwners =
   (kind: OwnerKind): Search<OwnerChoice> =>

@@ -1,4 +1,4 @@
-/** A number with separators in each thousand (rule 52.401). All its digits stay as they are. */
+/** A number with separators in each thousand (rule 52.24). All its digits stay as they are. */
 export function grouped(number: number | string): string {
   const [whole = '', ...fraction] = String(number).split('.');
   return [whole.replaceAll(/\B(?=(?:\d{3})+$)/g, ','), ...fraction].join('.');

@@ -93,7 +93,7 @@ export function ChoiceFilter({
   );
 }
 
-/** Filters that are shown on demand, and as soon as one of them has a fault (rule 52.400). */
+/** Filters that are shown on demand, and as soon as one of them has a fault (rule 52.23). */
 export function MoreFilters({
   names,
   error,

@@ -29,7 +29,7 @@ export interface TableProps<R> {
   readonly openKey?: string | undefined;
   readonly error?: Error | null;
   readonly again?: () => void;
-  /** Filters that show their own faults, which are not reported a second time (rule 52.400). */
+  /** Filters that show their own faults, which are not reported a second time (rule 52.23). */
   readonly typedFilters?: readonly string[];
   /** The rows are those of an earlier query, while the current one loads. */
   readonly isStale?: boolean;

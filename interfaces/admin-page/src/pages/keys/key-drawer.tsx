@@ -124,7 +124,7 @@ const Facts = ({ of: key }: { readonly of: ApiKey }) => (
 
 const linkedAtFirst = 50;
 
-/** The first models, and the others on demand: a key may have thousands (rule 52.402). */
+/** The first models, and the others on demand: a key may have thousands (rule 52.25). */
 function ModelLinks({ ids }: { readonly ids: readonly string[] }) {
   const [isWhole, setWhole] = useState(false);
   const shown = isWhole ? ids : ids.slice(0, linkedAtFirst);
