@@ -58,7 +58,8 @@ const notConfigured: GatewayError = {
 
 const unavailable: GatewayError = {
   code: 'sign_in_unavailable',
-  message: 'The identity provider cannot be asked at the moment; try again.',
+  message:
+    'The identity provider cannot be asked. Try again; if that does not help, the log of the gateway says why.',
   retryAfterSecs: 5,
 };
 

@@ -197,7 +197,9 @@ describe('an identity provider', () => {
     await anew({ issuer: gone.issuer });
     const answer = await newBrowser().start();
     expect(refusal(answer)).toEqual(unavailable);
-    expect(answer.error['message']).toBe('The identity provider cannot be asked at the moment; try again.');
+    expect(answer.error['message']).toBe(
+      'The identity provider cannot be asked. Try again; if that does not help, the log of the gateway says why.',
+    );
     expect(gateways[0]?.log.lines.at(-1)?.fields['reason']).toBe(
       'the provider cannot be asked: ECONNREFUSED',
     );
