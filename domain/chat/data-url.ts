@@ -52,11 +52,17 @@ export function fileData(file: Json | undefined, path: string): Either<GatewayEr
 export interface DataUrl {
   /** In lower case, without parameters, by its registered name. Empty when the URL has none. */
   readonly mediaType: string;
-  /** Without white space, which clients that break lines write, and which the platforms reject. */
+  /** Without white space. */
   readonly data: string;
 }
 
 export const isDataUrl = (url: string): boolean => /^data:/i.test(url);
+export const isHttpsUrl = (url: string): boolean => /^https:\/\//i.test(url);
+/** Whether text begins as a URL of any scheme does, which no base64 does. */
+export const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text);
+
+/** Some clients break the lines of base64, which the platforms reject. */
+export const withoutWhiteSpace = (base64: string): string => base64.replaceAll(/\s+/g, '');
 
 /**
  * Reads `data:MEDIA-TYPE;base64,DATA` in any case; other parameters may come before `base64`. `undefined` when the URL
@@ -71,7 +77,7 @@ export function base64DataUrl(url: string): DataUrl | undefined {
     .split(';')
     .map((each) => each.trim());
   if (parameters.at(-1) !== 'base64') return undefined;
-  const data = url.slice(comma + 1).replaceAll(/\s+/g, '');
+  const data = withoutWhiteSpace(url.slice(comma + 1));
   return { mediaType: mediaType.startsWith('image/') ? imageType(data, mediaType) : mediaType, data };
 }
 
@@ -84,7 +90,7 @@ export function base64Of(
   path: string,
   alphabet: keyof typeof foreignTo,
 ): Either<GatewayError, string> {
-  const data = text.replaceAll(/\s+/g, '');
+  const data = withoutWhiteSpace(text);
   const end = data.search(foreignTo[alphabet]);
   const chars = end < 0 ? data.length : end;
   const isPadded = /^={0,2}$/.test(data.slice(chars, chars + 3));

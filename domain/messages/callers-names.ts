@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js';
+import { withoutWhiteSpace } from '../chat/data-url.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import {
   isAbsent,
@@ -118,7 +119,7 @@ const placeOfMedia = (blocks: Json | undefined, media: Json | undefined): Place 
 
 function placeOfSource({ url, media_type: type, data, content }: JsonObject, media: Json | undefined): Place {
   if (isString(url) && url === media) return '.url';
-  if (isString(type) && isString(data) && `data:${type};base64,${data.replaceAll(/\s+/g, '')}` === media)
+  if (isString(type) && isString(data) && `data:${type};base64,${withoutWhiteSpace(data)}` === media)
     return '';
   return below('.content', placeOfMedia(content, media));
 }

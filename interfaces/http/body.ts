@@ -160,7 +160,6 @@ class Reading {
   private readonly pieces: Uint8Array[] = [];
   private arrived = 0;
   private size = 0;
-  private held = 0;
   private isOver = false;
 
   constructor(
@@ -210,13 +209,8 @@ class Reading {
     const { maxBytes, lease } = this.terms;
     this.size += piece.length;
     if (this.size > maxBytes) this.stop(tooLarge(maxBytes));
-    else if (lease.hold(piece.length)) this.keep(piece);
+    else if (lease.hold(piece.length)) addFragment(this.pieces, piece);
     else this.stop(overloaded);
-  }
-
-  private keep(piece: Buffer): void {
-    this.held += piece.length;
-    addFragment(this.pieces, piece);
   }
 
   private readonly end = (): void => {
@@ -249,7 +243,7 @@ class Reading {
    * would take some of it, and all would be refused (rule 27.17).
    */
   private drop(): void {
+    this.terms.lease.giveBack(sizeOf(this.pieces));
     this.pieces.length = 0;
-    this.terms.lease.giveBack(this.held);
   }
 }

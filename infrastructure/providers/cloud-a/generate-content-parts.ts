@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, base64Of, isDataUrl, mediaUrl } from '../../../domain/chat/data-url.ts';
+import {
+  base64DataUrl,
+  base64Of,
+  isDataUrl,
+  isHttpsUrl,
+  isUrl,
+  mediaUrl,
+} from '../../../domain/chat/data-url.ts';
 import { partsOfBlocks } from '../../../domain/messages/blocks.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../../domain/shared/json.ts';
 import { fieldError, unsupportedType, nameOf, stringOf } from '../../../domain/shared/field-errors.ts';
@@ -65,8 +72,7 @@ function linked(
 const formatOf = ({ format }: JsonObject): string | undefined =>
   isString(format) && format !== '' ? format : undefined;
 
-const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]*:/i.test(text);
-const isReference = (url: string): boolean => url.startsWith('gs://') || /^https:\/\//i.test(url);
+const isReference = (url: string): boolean => url.startsWith('gs://') || isHttpsUrl(url);
 
 /**
  * Bytes inside the request become inline data. Remote `gs://` and public HTTPS inputs become file-data references; the

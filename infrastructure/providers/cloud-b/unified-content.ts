@@ -1,7 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { base64DataUrl, base64Of, fileData, foreignMedia, mediaUrl } from '../../../domain/chat/data-url.ts';
+import {
+  base64DataUrl,
+  base64Of,
+  fileData,
+  foreignMedia,
+  isUrl,
+  mediaUrl,
+} from '../../../domain/chat/data-url.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { blocksOf } from '../../../domain/messages/blocks.ts';
 import { isObject, isAbsent, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
@@ -108,7 +115,7 @@ function documentBlock(file: Json | undefined, path: string, names: DocumentName
   if (E.isLeft(found)) return found;
   const { data: given, path: at, name } = found.right;
   const data = base64DataUrl(given) ?? { mediaType: undefined, data: given };
-  if (data.mediaType === undefined && /^[a-z][a-z0-9+.-]*:/i.test(given))
+  if (data.mediaType === undefined && isUrl(given))
     return E.left(fieldError(at, "must be a base64 data URL: this model's route reads no remote files."));
   const format = documentFormat(data.mediaType, name);
   if (format === undefined) return E.left(foreignMedia(at, data.mediaType ?? name, documentFormats));

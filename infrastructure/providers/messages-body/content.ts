@@ -7,6 +7,7 @@ import {
   type DataUrl,
   fileData,
   foreignMedia,
+  isHttpsUrl,
   mediaUrl,
 } from '../../../domain/chat/data-url.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
@@ -81,7 +82,7 @@ function imageBlocks(part: JsonObject, path: string, media: Media): Blocks {
   if (data !== undefined && !imageTypes.includes(data.mediaType))
     return E.left(foreignMedia(at, data.mediaType, imageTypes));
   if (data !== undefined) return blockOf('image', base64Source(data, at));
-  if (media === 'any' && isLink(url)) return blockOf('image', linkSource(url));
+  if (media === 'any' && isHttpsUrl(url)) return blockOf('image', linkSource(url));
   return E.left(
     fieldError(
       at,
@@ -101,7 +102,7 @@ function documentBlocks(file: Json | undefined, path: string): Blocks {
   const embedded = base64DataUrl(data);
   if (embedded?.mediaType === 'application/pdf')
     return blockOf('document', base64Source(embedded, at), title);
-  return isLink(data)
+  return isHttpsUrl(data)
     ? blockOf('document', linkSource(data), title)
     : E.left(fieldError(at, 'must be a PDF, as a base64 data URL or by its `https://` URL.'));
 }
@@ -120,9 +121,7 @@ const base64Source = ({ mediaType, data }: DataUrl, path: string): Source =>
     E.map((bytes) => ({ type: 'base64', media_type: mediaType, data: bytes })),
   );
 
-/** Other URLs are not fetched. */
-const isLink = (url: string): boolean => /^https:\/\//i.test(url);
-
+/** The upstream fetches no other URLs than `https://`. */
 const linkSource = (url: string): Source => E.right({ type: 'url', url });
 
 /** The error for the first image or document in a block, at any level, that the upstream does not take. */

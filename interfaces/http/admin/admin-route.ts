@@ -182,9 +182,10 @@ export function readBody<B extends Inputs>(
 }
 
 const quoted = /^(?:W\/)?"(.*)"$/;
-const versionShape = /^[1-9]\d{0,8}$/;
+const versionDigits = '[1-9][0-9]{0,8}';
+const versionShape = new RegExp(`^${versionDigits}$`);
 /** A version in `If-Match`, for the description of the API; without its quotes it is read, too (rule 44.24). */
-export const versionPattern = '^(W/)?"[1-9][0-9]{0,8}"$';
+export const versionPattern = `^(W/)?"${versionDigits}"$`;
 
 function readVersion(
   header: string | undefined,
@@ -193,9 +194,9 @@ function readVersion(
   if (header === undefined) return E.right(undefined);
   if (!isVersioned)
     return E.left(invalidRequest('What is at this path has no versions to match.', 'if-match'));
-  const version = quoted.exec(header)?.[1] ?? header;
-  return versionShape.test(version)
-    ? E.right(Number(version))
+  const given = quoted.exec(header)?.[1] ?? header;
+  return versionShape.test(given)
+    ? E.right(Number(given))
     : E.left(invalidRequest('`If-Match` must name a version in quotes, such as "3".', 'if-match'));
 }
 
