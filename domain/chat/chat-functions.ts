@@ -109,13 +109,18 @@ const words = ['auto', 'none', 'required'] as const;
 /** The `tool_choice` of a chat body: a word, or the one function to call. */
 type ChosenTool = (typeof words)[number] | ChatFunction;
 
-/** The choice among the functions of these names; `undefined` when the caller makes none. */
-export function chosenTool(choice: Json | undefined, names: readonly string[]): Read<ChosenTool | undefined> {
+/** The choice among these functions; `undefined` when the caller makes none. */
+export function chosenTool(
+  choice: Json | undefined,
+  offered: readonly Pick<ChatFunction, 'name'>[],
+): Read<ChosenTool | undefined> {
   if (isAbsent(choice)) return E.right(undefined);
   const read = isObject(choice) ? calledFunction(choice, 'tool_choice') : wordOf(choice);
-  if (E.isLeft(read) || read.right === 'auto' || read.right === 'none') return read;
-  if (names.length === 0) return E.left(choiceOfNoTool);
-  return read.right === 'required' || names.includes(read.right.name)
+  if (E.isLeft(read)) return read;
+  const { right: chosen } = read;
+  if (chosen === 'auto' || chosen === 'none') return read;
+  if (offered.length === 0) return E.left(choiceOfNoTool);
+  return chosen === 'required' || offered.some(({ name }) => name === chosen.name)
     ? read
     : E.left(choiceOfOther('tool_choice.function.name'));
 }

@@ -17,10 +17,7 @@ type Members = Either<GatewayError, JsonObject>;
 export function toolMembers(body: JsonObject): Members {
   const offered = offeredFunctions(body, nameProblem);
   if (E.isLeft(offered)) return offered;
-  const config = callingConfig(
-    body['tool_choice'],
-    offered.right.map(({ name }) => name),
-  );
+  const config = callingConfig(body['tool_choice'], offered.right);
   if (E.isLeft(config)) return config;
   if (offered.right.length === 0) return E.right({});
   const several = singleCallFault(body);
@@ -56,10 +53,10 @@ const modes = { auto: 'AUTO', none: 'NONE', required: 'ANY' } as const;
 
 const callingConfig = (
   choice: Json | undefined,
-  names: readonly string[],
+  offered: readonly OfferedFunction[],
 ): Either<GatewayError, JsonObject | undefined> =>
   pipe(
-    chosenTool(choice, names),
+    chosenTool(choice, offered),
     E.map((chosen) => {
       if (chosen === undefined) return undefined;
       return typeof chosen === 'string'

@@ -42,10 +42,7 @@ export function toolConfig(body: JsonObject, terms: ToolTerms): Either<GatewayEr
   const offered = offeredFunctions(body, nameProblem);
   if (E.isLeft(offered)) return offered;
   const tools = offered.right.map((each) => toolSpec(each, terms));
-  const choice = toolChoice(
-    body['tool_choice'],
-    offered.right.map(({ name }) => name),
-  );
+  const choice = toolChoice(body['tool_choice'], offered.right);
   if (E.isLeft(choice)) return choice;
   const { parallel_tool_calls: parallel } = body;
   if (!isAbsent(parallel) && typeof parallel !== 'boolean')
@@ -122,9 +119,9 @@ type Chosen = Readonly<Record<string, JsonObject>>;
 type Choice = Either<GatewayError, Chosen | undefined>;
 
 /** `undefined` if the caller leaves the choice open, or wants no calls. */
-const toolChoice = (choice: Json | undefined, names: readonly string[]): Choice =>
+const toolChoice = (choice: Json | undefined, offered: readonly OfferedFunction[]): Choice =>
   pipe(
-    chosenTool(choice, names),
+    chosenTool(choice, offered),
     E.map((chosen) => {
       if (chosen === undefined || chosen === 'none') return undefined;
       if (chosen === 'auto') return { auto: {} };

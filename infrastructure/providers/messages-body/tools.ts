@@ -21,10 +21,7 @@ export function toolMembers(body: JsonObject, supportsStrict: boolean): Members 
     return E.left(unavailableField('functions', 'use `tools`'));
   const offered = offeredFunctions(body, nameProblem);
   if (E.isLeft(offered)) return offered;
-  const choice = choiceOf(
-    body['tool_choice'],
-    offered.right.map(({ name }) => name),
-  );
+  const choice = choiceOf(body['tool_choice'], offered.right);
   if (E.isLeft(choice)) return choice;
   const parallel = body['parallel_tool_calls'];
   if (!isAbsent(parallel) && typeof parallel !== 'boolean')
@@ -78,10 +75,10 @@ const choices = { auto: 'auto', none: 'none', required: 'any' } as const;
 
 const choiceOf = (
   choice: Json | undefined,
-  names: readonly string[],
+  offered: readonly OfferedFunction[],
 ): Either<GatewayError, JsonObject | undefined> =>
   pipe(
-    chosenTool(choice, names),
+    chosenTool(choice, offered),
     E.map((chosen) => {
       if (chosen === undefined) return undefined;
       return typeof chosen === 'string' ? { type: choices[chosen] } : { type: 'tool', name: chosen.name };

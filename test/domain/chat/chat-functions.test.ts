@@ -68,7 +68,7 @@ describe('the parsed tool_choice', () => {
     ['none', 'none'],
     ['required', 'required'],
   ])('for %j is %j', (choice, chosen) => {
-    expect(chosenTool(choice, ['weather'])).toEqual(E.right(chosen));
+    expect(chosenTool(choice, [{ name: 'weather' }])).toEqual(E.right(chosen));
   });
 
   it.each<[string, JsonObject]>([
@@ -76,7 +76,7 @@ describe('the parsed tool_choice', () => {
     ['without a type', { function: { name: 'weather' } }],
     ['whose type is null', { type: null, function: { name: 'weather' } }],
   ])('is the named function for an object %s', (_, choice) => {
-    expect(chosenTool(choice, ['time', 'weather'])).toEqual(
+    expect(chosenTool(choice, [{ name: 'time' }, { name: 'weather' }])).toEqual(
       E.right({ name: 'weather', members: { name: 'weather' } }),
     );
   });
@@ -89,12 +89,14 @@ describe('the parsed tool_choice', () => {
     ['tool_choice.function', {}],
     ['tool_choice.function.name', { type: 'function', function: {} }],
   ])('%s is named in the error if the value is unsupported: %j', (param, choice) => {
-    expect(chosenTool(choice, ['weather'])).toMatchObject(E.left({ param }));
+    expect(chosenTool(choice, [{ name: 'weather' }])).toMatchObject(E.left({ param }));
   });
 
   it('is rejected if no tool has the function, or there are no tools', () => {
     const choice = { type: 'function', function: { name: 'weather' } };
-    expect(chosenTool(choice, ['time'])).toMatchObject(E.left({ param: 'tool_choice.function.name' }));
+    expect(chosenTool(choice, [{ name: 'time' }])).toMatchObject(
+      E.left({ param: 'tool_choice.function.name' }),
+    );
     for (const each of [choice, 'required'])
       expect(chosenTool(each, [])).toMatchObject(E.left({ param: 'tool_choice' }));
     for (const each of ['auto', 'none']) expect(chosenTool(each, [])).toEqual(E.right(each));
