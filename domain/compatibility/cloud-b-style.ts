@@ -2,13 +2,16 @@ import type { Capabilities } from '../routing/capabilities.ts';
 import type { ApiFamily, Compatibility, FamilySupport } from '../routing/model.ts';
 
 /** The APIs of platform B. Each route selects one explicitly. */
-export type ApiStyle =
-  | 'runtime_unified'
-  | 'runtime_messages'
-  | 'runtime_chat'
-  | 'endpointb_responses'
-  | 'endpointb_chat'
-  | 'endpointb_messages';
+export const apiStyleNames = [
+  'runtime_unified',
+  'runtime_messages',
+  'runtime_chat',
+  'endpointb_responses',
+  'endpointb_chat',
+  'endpointb_messages',
+] as const;
+
+export type ApiStyle = (typeof apiStyleNames)[number];
 
 export interface StyleRules {
   /** The host, which also decides the signing name: the runtime styles use one, the endpointb styles the other. */
@@ -83,12 +86,12 @@ export type EffortPlacement = (typeof effortPlacements)[number];
  * for other routes the result is `undefined`.
  */
 export function cloudBBlock({ cloud_b: block }: Compatibility): CloudBBlock | undefined {
-  const style = block?.['api_style'];
-  if (typeof style !== 'string' || !Object.hasOwn(apiStyles, style)) return undefined;
+  const style = apiStyleNames.find((name) => name === block?.['api_style']);
+  if (style === undefined) return undefined;
   const strict = block?.['supports_strict_tools'];
   const basePath = block?.['openai_base_path'];
   return {
-    style: style as ApiStyle,
+    style,
     basePath: typeof basePath === 'string' ? basePath : '',
     supportsStrictTools: typeof strict === 'boolean' ? strict : undefined,
     effortPlacement:

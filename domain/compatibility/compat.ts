@@ -10,48 +10,53 @@ import { hasUserAfterResults, withBridges } from './bridged-results.ts';
 import { isScattered, withLeadingSystem } from './leading-system.ts';
 import { nineCharIds } from './nine-char-ids.ts';
 import { hasReturnedMetadata, withoutReturnedMetadata } from './returned-metadata.ts';
-import { type EmptyToolsRule, emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
+import { emptyTools, emptyToolsRules, messagesHaveToolHistory } from './empty-tools.ts';
 
 /** The `compat` compatibility block, for chat-style upstreams, with defaults filled in. */
 export interface Compat {
   readonly supportsStore: boolean;
-  readonly maxTokensField: (typeof maxTokensFields)[number];
-  readonly developerRole: (typeof developerRoles)[number];
-  readonly systemMessages: (typeof systemMessagesRules)[number];
-  readonly userAfterResults: (typeof userAfterResultsRules)[number];
-  readonly assistantReasoning: (typeof assistantReasoningRules)[number];
-  readonly callIds: (typeof callIdsRules)[number];
-  readonly reasoningEffort: (typeof reasoningEffortRules)[number];
+  readonly maxTokensField: Word<'max_tokens_field'>;
+  readonly developerRole: Word<'developer_role'>;
+  readonly systemMessages: Word<'system_messages'>;
+  readonly userAfterResults: Word<'user_after_results'>;
+  readonly assistantReasoning: Word<'assistant_reasoning'>;
+  readonly callIds: Word<'call_ids'>;
+  readonly reasoningEffort: Word<'reasoning_effort'>;
   readonly supportsStreamUsage: boolean;
-  readonly streamOptions: (typeof streamOptionsRules)[number];
-  readonly emptyTools: EmptyToolsRule;
+  readonly streamOptions: Word<'stream_options'>;
+  readonly emptyTools: Word<'empty_tools'>;
   /** Keeps cache marks in chat bodies translated from messages requests. Chat requests always keep theirs. */
   readonly cacheControl: boolean;
 }
 
-// The first value of each list is the default.
-const maxTokensFields = ['max_completion_tokens', 'max_tokens'] as const;
-const developerRoles = ['developer', 'system'] as const;
-const systemMessagesRules = ['preserve', 'leading'] as const;
-const userAfterResultsRules = ['preserve', 'bridge'] as const;
-const assistantReasoningRules = ['preserve', 'reasoning_content', 'reasoning', 'omit'] as const;
-const callIdsRules = ['preserve', 'nine_characters'] as const;
-const streamOptionsRules = ['preserve', 'omit'] as const;
-const reasoningEffortRules = ['passthrough', 'omit', 'reasoning_object'] as const;
+/** The settings of the block that are one of several words; the first is the default. */
+export const compatWords = {
+  max_tokens_field: ['max_completion_tokens', 'max_tokens'],
+  developer_role: ['developer', 'system'],
+  system_messages: ['preserve', 'leading'],
+  user_after_results: ['preserve', 'bridge'],
+  assistant_reasoning: ['preserve', 'reasoning_content', 'reasoning', 'omit'],
+  call_ids: ['preserve', 'nine_characters'],
+  reasoning_effort: ['passthrough', 'omit', 'reasoning_object'],
+  stream_options: ['preserve', 'omit'],
+  empty_tools: emptyToolsRules,
+} as const;
+
+type Word<Setting extends keyof typeof compatWords> = (typeof compatWords)[Setting][number];
 
 /** The block of a route. Missing settings have their defaults, which change nothing. */
 export const compatOf = ({ compat = {} }: Compatibility): Compat => ({
   supportsStore: compat['supports_store'] !== false,
-  maxTokensField: wordOf(maxTokensFields, compat['max_tokens_field']),
-  developerRole: wordOf(developerRoles, compat['developer_role']),
-  systemMessages: wordOf(systemMessagesRules, compat['system_messages']),
-  userAfterResults: wordOf(userAfterResultsRules, compat['user_after_results']),
-  assistantReasoning: wordOf(assistantReasoningRules, compat['assistant_reasoning']),
-  callIds: wordOf(callIdsRules, compat['call_ids']),
-  reasoningEffort: wordOf(reasoningEffortRules, compat['reasoning_effort']),
+  maxTokensField: wordOf(compatWords.max_tokens_field, compat['max_tokens_field']),
+  developerRole: wordOf(compatWords.developer_role, compat['developer_role']),
+  systemMessages: wordOf(compatWords.system_messages, compat['system_messages']),
+  userAfterResults: wordOf(compatWords.user_after_results, compat['user_after_results']),
+  assistantReasoning: wordOf(compatWords.assistant_reasoning, compat['assistant_reasoning']),
+  callIds: wordOf(compatWords.call_ids, compat['call_ids']),
+  reasoningEffort: wordOf(compatWords.reasoning_effort, compat['reasoning_effort']),
   supportsStreamUsage: compat['supports_stream_usage'] === true,
-  streamOptions: wordOf(streamOptionsRules, compat['stream_options']),
-  emptyTools: wordOf(emptyToolsRules, compat['empty_tools']),
+  streamOptions: wordOf(compatWords.stream_options, compat['stream_options']),
+  emptyTools: wordOf(compatWords.empty_tools, compat['empty_tools']),
   cacheControl: compat['cache_control'] === true,
 });
 

@@ -6,7 +6,7 @@ import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../sha
 /** `compat.empty_tools`; the first is the default. */
 export const emptyToolsRules = ['preserve', 'omit', 'preserve_with_tool_history'] as const;
 
-export type EmptyToolsRule = (typeof emptyToolsRules)[number];
+type EmptyToolsRule = (typeof emptyToolsRules)[number];
 
 /**
  * The members to remove from a chat-completions or responses body because its `tools` array is empty.

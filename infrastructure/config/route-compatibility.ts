@@ -1,45 +1,40 @@
-import { effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
+import { apiStyleNames, effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
+import { compatWords } from '../../domain/compatibility/compat.ts';
 import { routeTiers } from '../../domain/reasoning/route-tier.ts';
 import type { Compatibility } from '../../domain/routing/model.ts';
 import { isArray, isObject, type Json } from '../../domain/shared/json.ts';
 import { list, object, optional, required, scalarOrObject, withDefault } from './object-codecs.ts';
 import { boolean, choice, number, text, type TypeOf } from './scalar-codecs.ts';
 
+/** A setting that is one of these words; the first is the default. */
+const word = <const W extends string>(words: readonly [W, ...W[]], doc: string) =>
+  withDefault(choice(words), words[0], doc);
+
 const compatCodec = object({
   supports_store: withDefault(boolean, true, 'false drops `store` from chat-completions requests.'),
-  max_tokens_field: withDefault(
-    choice(['max_completion_tokens', 'max_tokens']),
-    'max_completion_tokens',
+  max_tokens_field: word(
+    compatWords.max_tokens_field,
     'max_tokens renames max_completion_tokens to max_tokens.',
   ),
-  developer_role: withDefault(
-    choice(['developer', 'system']),
-    'developer',
-    'system turns developer messages into system messages.',
-  ),
-  system_messages: withDefault(
-    choice(['preserve', 'leading']),
-    'preserve',
+  developer_role: word(compatWords.developer_role, 'system turns developer messages into system messages.'),
+  system_messages: word(
+    compatWords.system_messages,
     'leading merges system messages into one at the start, for templates that accept them nowhere else.',
   ),
-  user_after_results: withDefault(
-    choice(['preserve', 'bridge']),
-    'preserve',
+  user_after_results: word(
+    compatWords.user_after_results,
     'bridge adds an assistant message between results of tools and a user message, for upstreams that refuse these two in a row.',
   ),
-  assistant_reasoning: withDefault(
-    choice(['preserve', 'reasoning_content', 'reasoning', 'omit']),
-    'preserve',
+  assistant_reasoning: word(
+    compatWords.assistant_reasoning,
     'The field in which reasoning of earlier assistant messages is sent, a space if there is none; omit removes it.',
   ),
-  call_ids: withDefault(
-    choice(['preserve', 'nine_characters']),
-    'preserve',
+  call_ids: word(
+    compatWords.call_ids,
     'nine_characters replaces ids of tool calls that are not nine letters and digits, for Mistral, which refuses others.',
   ),
-  reasoning_effort: withDefault(
-    choice(['passthrough', 'omit', 'reasoning_object']),
-    'passthrough',
+  reasoning_effort: word(
+    compatWords.reasoning_effort,
     'omit removes reasoning_effort; reasoning_object sends it as reasoning.effort.',
   ),
   supports_stream_usage: withDefault(
@@ -47,16 +42,11 @@ const compatCodec = object({
     false,
     'true requests usage in every chat stream; a stream without usage cannot be priced.',
   ),
-  stream_options: withDefault(
-    choice(['preserve', 'omit']),
-    'preserve',
+  stream_options: word(
+    compatWords.stream_options,
     'omit removes stream_options, for Mistral, which refuses them and reports usage in every stream.',
   ),
-  empty_tools: withDefault(
-    choice(['preserve', 'omit', 'preserve_with_tool_history']),
-    'preserve',
-    'How an explicit empty `tools` array is sent.',
-  ),
+  empty_tools: word(compatWords.empty_tools, 'How an explicit empty `tools` array is sent.'),
   cache_control: withDefault(
     boolean,
     false,
@@ -115,17 +105,7 @@ const cloudACodec = object({
 });
 
 const cloudBCodec = object({
-  api_style: required(
-    choice([
-      'runtime_unified',
-      'runtime_messages',
-      'runtime_chat',
-      'endpointb_responses',
-      'endpointb_chat',
-      'endpointb_messages',
-    ]),
-    'Which of the platform APIs serves this route.',
-  ),
+  api_style: required(choice(apiStyleNames), 'Which of the platform APIs serves this route.'),
   openai_base_path: optional(
     text({
       what: 'a path such as /openai/v1',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
-import { apiStyles, effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
+import { apiStyleNames, effortPlacements } from '../../domain/compatibility/cloud-b-style.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 
 /** The paths, below the route, of the problems of one route to platform B. */
@@ -17,7 +17,6 @@ function faults(route: object): readonly string[] {
   return loaded.left.map(({ path }) => path.replace('models[0].routes[0].', ''));
 }
 
-const apiStyleNames = Object.keys(apiStyles);
 const off = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, false]));
 const style = (api_style: string, more: object = {}) => ({ cloud_b: { api_style, ...more } });
 const path = { openai_base_path: '/openai/v1' };

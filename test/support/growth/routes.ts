@@ -1,5 +1,5 @@
 import type { UpstreamCall } from '../../../application/ports/upstream.ts';
-import { type ApiStyle, apiStyles } from '../../../domain/compatibility/cloud-b-style.ts';
+import { type ApiStyle, apiStyleNames } from '../../../domain/compatibility/cloud-b-style.ts';
 import { permissive } from '../../../domain/routing/capabilities.ts';
 import type {
   ApiFamily,
@@ -103,7 +103,7 @@ const routesTo: Readonly<Record<ProviderKind, readonly SpokenRoute[]>> = {
     spokenRoute('cloud_a_platform anthropic', 'cloud_a_platform', 'anthropic/claude-sonnet-4-5'),
     spokenRoute('cloud_a_platform embeddings', 'cloud_a_platform', 'google/text-embedding-005'),
   ],
-  cloud_b_platform: (Object.keys(apiStyles) as ApiStyle[]).map((style) => platformB(style)),
+  cloud_b_platform: apiStyleNames.map(platformB),
 };
 
 export const routes: readonly SpokenRoute[] = Object.values(routesTo).flat();
