@@ -6,7 +6,7 @@ import { readUnionUri } from '../../domain/mcp/resource-uris.ts';
 import { listedName } from '../../domain/mcp/server-message.ts';
 import { readUnionName, unionName } from '../../domain/mcp/tool-names.ts';
 import { isObject, isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
-import { maxMcpNameChars } from '../../domain/shared/limits.ts';
+import { namedKey } from '../../domain/shared/named-key.ts';
 import type { McpServer } from '../ports/mcp-upstreams.ts';
 import { serverCallOf, type ServeUnionPorts, type UnionCall, usableServers } from './union-lists.ts';
 import { listAll } from './server-lists.ts';
@@ -70,7 +70,7 @@ const nothingNamed = (name: Json | undefined): Either<McpError, never> =>
   E.left({
     code: 'unknown_tool',
     message: isString(name)
-      ? `There is nothing of the name \`${name.slice(0, maxMcpNameChars)}\`.`
+      ? `There is nothing of the name \`${namedKey(name)}\`.`
       : 'The message names nothing.',
   });
 

@@ -1,3 +1,5 @@
+import { hasAtMostChars } from '../text/characters.ts';
+
 /** Maximum number of characters in the id of a team or service account: a readable name, and a short index key. */
 export const maxIdChars = 128;
 
@@ -20,7 +22,7 @@ const seen = /[^\s\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
  * links.
  */
 export const isDisplayName = (text: string): boolean =>
-  text.length <= maxNameChars && text.isWellFormed() && !controls.test(text) && seen.test(text);
+  hasAtMostChars(text, maxNameChars) && text.isWellFormed() && !controls.test(text) && seen.test(text);
 
 /** The roles of a person in a team; owners and admins get its budget alerts. */
 export const teamRoles = ['owner', 'admin', 'member'] as const;

@@ -215,9 +215,12 @@ export function headersOnError(
 export const sanitiseMessage = (message: string, secrets: readonly string[]): string =>
   boundedMessage(sanitised(message, secrets));
 
-/** Truncation comes last: what must be hidden has to be whole to be found. */
+/**
+ * A message of bounded length, and valid Unicode: some clients cannot parse an answer with half a character. Truncation
+ * comes last: what must be hidden has to be whole to be found.
+ */
 export const boundedMessage = (text: string): string =>
-  text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text;
+  (text.length > maxErrorMessageChars ? `${text.slice(0, maxErrorMessageChars - 1)}…` : text).toWellFormed();
 
 /**
  * The start of an upstream's message of any length, made safe by `fit`. The message is truncated first, which may leave

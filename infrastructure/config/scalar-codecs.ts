@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import type { SecretRule, Shape } from './shape.ts';
+import { hasAtMostChars } from '../../domain/text/characters.ts';
 
 /** An io-ts codec that can describe what it accepts. */
 export interface Codec<A> extends t.Decoder<unknown, A> {
@@ -61,7 +62,7 @@ export const text = (rule: TextRule): Codec<string> =>
   );
 
 function faultOf(rule: TextRule, input: string): string | undefined {
-  if (input.length > rule.maxLength) return `must be at most ${rule.maxLength} characters long`;
+  if (!hasAtMostChars(input, rule.maxLength)) return `must be at most ${rule.maxLength} characters long`;
   if (input === '') return `must be ${rule.what}, and not empty`;
   if (rule.pattern !== undefined && !rule.pattern.test(input)) return `must be ${rule.what}`;
   return rule.refuse?.(input);

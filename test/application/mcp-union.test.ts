@@ -360,6 +360,15 @@ it.each(['constructor', 'toString', '__proto__'])(
   },
 );
 
+it('the union names an unknown tool in valid Unicode, however long its name is', async () => {
+  const { ask } = unionOf([]);
+  const name = `x${'😀'.repeat(200)}`;
+  const { error } = await ask('tools/call', { name });
+  expect(error.data.error_code).toBe('unknown_tool');
+  expect(error.message).toContain(name.slice(0, 63));
+  expect(error.message.isWellFormed()).toBe(true);
+});
+
 it('a call that asks for a task is made without one, because `/mcp` answers nothing about tasks', async () => {
   const { ask } = unionOf([{ id: 'own', displayName: 'own', policy: open, lists: {} }]);
   const params = { task: { ttl: 60_000 }, name: 'own__t', arguments: { task: 'stays' } };

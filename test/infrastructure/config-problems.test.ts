@@ -24,6 +24,11 @@ describe('an invalid configuration file', () => {
       [['users[0].email', 2, 12, /^must not hold control characters, invisible marks, or capitals/]],
     ],
     [
+      'a name that is too long, in which an emoji is one character',
+      `teams:\n  - {id: a, name: "${'😀'.repeat(128)}"}\n  - {id: b, name: "${'😀'.repeat(129)}"}\n`,
+      [['teams[1].name', 3, 19, /^must be at most 128 characters long$/]],
+    ],
+    [
       'a name with a mark that turns the direction of text',
       'users:\n  - {email: a@example.com, name: "A\\u202Eb"}\n',
       [

@@ -23,12 +23,27 @@ const models = (count: number): readonly string[] => Array.from({ length: count 
 const read = (codec: Input<unknown>, given: unknown) => readInputs({ it: given }, { it: codec }, () => '');
 
 const inputs: readonly (readonly [string, Input<unknown>, readonly unknown[], readonly unknown[]])[] = [
-  ['text of 1 to 3 characters', textInput(3), ['a', 'abc'], ['', 'abcd', 5, null, ['a'], 'a\0', '\ud800']],
+  [
+    'text of 1 to 3 characters',
+    textInput(3),
+    ['a', 'abc', '😀😀😀'],
+    ['', 'abcd', '😀😀😀😀', 5, null, ['a'], 'a\0', '\ud800'],
+  ],
   ['a whole number from 2 to 4', integerInput(2, 4), [2, 4], [1, 5, 2.5, '2', true, null]],
-  ['a display name', displayNameInput, ['Ann', long(128)], ['', ' ', long(129), 'a\nb', 5]],
+  [
+    'a display name',
+    displayNameInput,
+    ['Ann', long(128), '😀'.repeat(128)],
+    ['', ' ', long(129), '😀'.repeat(129), 'a\nb', 5],
+  ],
   ['an owner id', ownerIdInput, ['a', '9', long(128)], ['', '-a', 'a b', long(129), 5]],
   ['models', modelsInput, [[], ['a', long(256)], models(10_000)], [models(10_001), [''], 'a', null]],
-  ['ids of models', modelsInput, [['ü']], [[long(257)], ['a', 5], [null], ['a\0'], ['\ud800']]],
+  [
+    'ids of models',
+    modelsInput,
+    [['ü'], ['😀'.repeat(256)]],
+    [[long(257)], ['😀'.repeat(257)], ['a', 5], [null], ['a\0'], ['\ud800']],
+  ],
   ['something or null', nullableInput(textInput(3)), ['a', null], ['', 'abcd', undefined]],
   ['something optional', optionalInput(nullableInput(textInput(3))), ['a', null, undefined], ['', 5]],
 ];

@@ -4,6 +4,7 @@ import * as t from 'io-ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
 import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { hasAtMostChars } from '../../../domain/text/characters.ts';
 
 /** A named value in a call: a query parameter, or a member of a body. A failure says what the value must be. */
 export class Input<A> implements t.Decoder<unknown, A> {
@@ -91,7 +92,7 @@ export const textInput = (maxChars: number): Input<string> =>
     `must be text of 1 to ${maxChars} characters`,
     { type: 'string', minLength: 1, maxLength: maxChars },
     (given) =>
-      typeof given === 'string' && given !== '' && given.length <= maxChars && isStorable(given)
+      typeof given === 'string' && given !== '' && hasAtMostChars(given, maxChars) && isStorable(given)
         ? given
         : undefined,
   );

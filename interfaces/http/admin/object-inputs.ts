@@ -1,5 +1,6 @@
 import { foldEmail, isEmail } from '../../../domain/identity/password.ts';
 import { idShape, isDisplayName, maxIdChars, maxNameChars } from '../../../domain/identity/owner-names.ts';
+import { hasAtMostChars } from '../../../domain/text/characters.ts';
 import { type Input, input, isStorable } from './inputs.ts';
 
 /** A display name. */
@@ -27,7 +28,7 @@ const maxModels = 10_000;
 const maxModelChars = 256;
 
 const isModelId = (given: unknown): given is string =>
-  typeof given === 'string' && given !== '' && given.length <= maxModelChars && isStorable(given);
+  typeof given === 'string' && given !== '' && hasAtMostChars(given, maxModelChars) && isStorable(given);
 
 /** Models that a key may use. */
 export const modelsInput: Input<readonly string[]> = input(

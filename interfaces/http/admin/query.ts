@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { PageRequest } from '../../../application/ports/page.ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { JsonObject } from '../../../domain/shared/json.ts';
+import { hasAtMostChars } from '../../../domain/text/characters.ts';
 import {
   type Input,
   input,
@@ -42,7 +43,7 @@ export const textUpTo = (maxChars: number): Input<string> =>
   param(
     `must have 1 to ${maxChars} characters`,
     { type: 'string', minLength: 1, maxLength: maxChars },
-    (given) => (given !== '' && given.length <= maxChars && !given.includes('\0') ? given : undefined),
+    (given) => (given !== '' && hasAtMostChars(given, maxChars) && !given.includes('\0') ? given : undefined),
   );
 
 /** An optional id or name. */

@@ -17,6 +17,8 @@ describe('a display name', () => {
     ['\ud800', false],
     ['x'.repeat(128), true],
     ['x'.repeat(129), false],
+    ['😀'.repeat(128), true],
+    ['😀'.repeat(129), false],
   ])('must be visible and one line of at most 128 characters: %j %p', (name, is) => {
     expect(isDisplayName(name)).toBe(is);
   });

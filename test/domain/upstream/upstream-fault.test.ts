@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import { errorStatus } from '../../../domain/shared/gateway-error.ts';
-import { maxErrorMessageChars } from '../../../domain/shared/limits.ts';
+import { maxErrorMessageChars, maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import {
+  boundedMessage,
   callerStatus,
   headersOnError,
   prematureEnd,
@@ -93,6 +95,18 @@ describe('a fault between the gateway and an upstream', () => {
     ['in a stream', streamFailure('Cut.'), 'Cut.'],
   ])('of the kind %s is 502', (_, error, message) => {
     expect(error).toEqual({ code: 'upstream_error', message, upstream: { status: 502 } });
+  });
+});
+
+describe('a message that is cut off', () => {
+  it('is valid Unicode wherever the cut falls, because some clients cannot parse an answer that is not', () => {
+    for (const before of ['', 'x']) {
+      const message = boundedMessage(before + '😀'.repeat(maxErrorMessageChars));
+      expect([message.isWellFormed(), message.length <= maxErrorMessageChars]).toEqual([true, true]);
+      expect(namedKey(before + '😀'.repeat(maxNamedKeyChars)).isWellFormed()).toBe(true);
+    }
+    expect(boundedMessage('The upstream cut it off: \ud83d').isWellFormed()).toBe(true);
+    expect(namedKey('\udc00').isWellFormed()).toBe(true);
   });
 });
 
