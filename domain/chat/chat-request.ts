@@ -11,7 +11,8 @@ import {
   shapeError,
   modelOf,
 } from '../shared/field-shapes.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -54,7 +55,7 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ge
   const model = modelOf(body);
   if (E.isLeft(model)) return model;
   if (!isArray(messages) || messages.length === 0)
-    return E.left(invalidRequest('`messages` must be a non-empty array.', 'messages'));
+    return E.left(fieldError('messages', 'must be a non-empty array.'));
   const error = messageError(messages) ?? shapeError(body, chatShapes);
   if (error !== undefined) return E.left(error);
   const tools = objectsOf(body['tools']);
@@ -70,11 +71,7 @@ export function readChatRequest(document: JsonDocument): Either<GatewayError, Ge
 
 function messageError(messages: readonly Json[]): GatewayError | undefined {
   const index = messages.findIndex((message) => !isObject(message) || !isString(message['role']));
-  if (index < 0) return undefined;
-  return invalidRequest(
-    `\`messages[${index}]\` must be an object with a string \`role\`.`,
-    `messages[${index}]`,
-  );
+  return index < 0 ? undefined : fieldError(`messages[${index}]`, 'must be an object with a string `role`.');
 }
 
 /** Fields that the gateway reads. */

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Compatibility } from '../routing/model.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { disagreement, fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isObject, type Json, type JsonObject, mapObjects, membersOf, objectsOf } from '../shared/json.ts';
 import type { MemberChanges } from '../shared/json-document.ts';
 import { type ChatBody, changesOf, type BodyEdit, type MessagesRule, allOf, noChanges } from './chat-body.ts';
@@ -147,15 +148,12 @@ const rewriteReasoningEffort: Transform = ({ reasoningEffort }, { value, exact }
   );
 };
 
-const reasoningIsNoObject = invalidRequest(
-  '`reasoning` must be an object: `reasoning_effort` goes upstream as its `effort`.',
+const reasoningIsNoObject = fieldError(
   'reasoning',
+  'must be an object: `reasoning_effort` goes upstream as its `effort`.',
 );
 
-const effortsDisagree = invalidRequest(
-  '`reasoning_effort` and `reasoning.effort` disagree; send one of them.',
-  'reasoning_effort',
-);
+const effortsDisagree = disagreement('reasoning_effort', 'reasoning.effort');
 
 /**
  * `supports_stream_usage: true`: streaming chat-completions requests carry `stream_options.include_usage = true`,

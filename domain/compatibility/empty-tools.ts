@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
 
 /** `compat.empty_tools`; the first is the default. */
@@ -33,9 +34,9 @@ const aboutTools = ['tool_choice', 'parallel_tool_calls'] as const;
 
 const neutralChoices: ReadonlySet<Json> = new Set(['auto', 'none', null]);
 
-const choiceWithoutTools = invalidRequest(
-  '`tool_choice` asks for a tool, but `tools` is empty, and this model’s upstream takes no empty `tools`.',
+const choiceWithoutTools = fieldError(
   'tool_choice',
+  'asks for a tool, but `tools` is empty, and this model’s upstream takes no empty `tools`.',
 );
 
 /** Whether chat messages contain function-tool history: a call made by the assistant, or a tool's result. */

@@ -3,7 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import type { Capability } from '../routing/capabilities.ts';
 import { otherModels, otherModelsWatched } from '../routing/other-models.ts';
 import { type FieldShapes, modelOf, shapeError } from '../shared/field-shapes.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isArray, isString, type Json } from '../shared/json.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import type { Watched } from '../shared/json-scan.ts';
@@ -28,7 +29,7 @@ export function readEmbeddingsRequest(document: JsonDocument): Either<GatewayErr
   const model = modelOf(document.value);
   if (E.isLeft(model)) return model;
   if (!isInput(document.value['input']))
-    return E.left(invalidRequest('`input` must be a string or a non-empty array.', 'input'));
+    return E.left(fieldError('input', 'must be a string or a non-empty array.'));
   const error = shapeError(document.value, embeddingsShapes);
   if (error !== undefined) return E.left(error);
   return E.right({

@@ -1,7 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { disagreement, fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, isArray, isString, type Json, type JsonObject, numberOf } from '../shared/json.ts';
 import type { EmbeddingModel } from './embedding-models.ts';
 
@@ -44,8 +45,7 @@ export function readTextEmbeddings(
 ): Either<GatewayError, TextEmbeddings> {
   const unsupported = model.method === 'predict' ? otherPayloads : [...otherPayloads, ...predictOnly];
   const name = unsupported.find((each) => !isAbsent(body[each]));
-  if (name !== undefined)
-    return E.left(invalidRequest(`\`${name}\` is not supported by \`${upstreamModel}\`.`, name));
+  if (name !== undefined) return E.left(fieldError(name, `is not supported by \`${upstreamModel}\`.`));
   const refusal = encodingError(body['encoding_format']) ?? inputError(body['input']);
   if (refusal !== undefined) return E.left(refusal);
   const dimensions = oneOf(body, dimensionsNamed(model.maxDimensions));
@@ -55,7 +55,7 @@ export function readTextEmbeddings(
   const title = oneOf(body, titleNamed);
   if (E.isLeft(title)) return title;
   if (title.right !== undefined && taskType.right !== 'RETRIEVAL_DOCUMENT')
-    return E.left(invalidRequest('`title` is only for the `task_type` `RETRIEVAL_DOCUMENT`.', 'title'));
+    return E.left(fieldError('title', 'is only for the `task_type` `RETRIEVAL_DOCUMENT`.'));
   return pipe(
     oneOf(body, autoTruncateNamed),
     E.map((autoTruncate) => ({
@@ -75,21 +75,21 @@ const textsOf = (input: Json | undefined): readonly string[] =>
 /** Vectors are returned as floats. The official SDKs ask for base64 unless told otherwise. */
 function encodingError(format: Json | undefined): GatewayError | undefined {
   if (isAbsent(format) || format === 'float') return undefined;
-  return invalidRequest(
-    '`encoding_format` must be `float` for this model: send `encoding_format: "float"`; some clients ask for base64 unless they are told.',
+  return fieldError(
     'encoding_format',
+    'must be `float` for this model: send `encoding_format: "float"`; some clients ask for base64 unless they are told.',
   );
 }
 
 function inputError(input: Json | undefined): GatewayError | undefined {
   const items = isArray(input) ? input : [input ?? null];
-  if (items.length === 0) return invalidRequest('`input` must not be empty.', 'input');
+  if (items.length === 0) return fieldError('input', 'must not be empty.');
   if (items.length > maxTexts)
-    return invalidRequest(`\`input\` has ${items.length} texts; send at most ${maxTexts} at once.`, 'input');
+    return fieldError('input', `has ${items.length} texts; send at most ${maxTexts} at once.`);
   const at = items.findIndex((item) => textProblem(item) !== undefined);
-  if (at < 0) return undefined;
-  const place = isArray(input) ? `input[${at}]` : 'input';
-  return invalidRequest(`\`${place}\` ${textProblem(items[at] ?? null)}.`, 'input');
+  return at < 0
+    ? undefined
+    : fieldError(isArray(input) ? `input[${at}]` : 'input', `${textProblem(items[at] ?? null)}.`);
 }
 
 /** Only text is embedded: no tokens, no nested lists, no content parts, no base64 payloads. */
@@ -138,9 +138,8 @@ function oneOf<A>(body: JsonObject, { names, is, read }: Named<A>): Either<Gatew
     const given = body[name];
     if (isAbsent(given)) continue;
     const value = read(given);
-    if (value === undefined) return E.left(invalidRequest(`\`${name}\` must be ${is}.`, name));
-    if (first !== undefined && first.value !== value)
-      return E.left(invalidRequest(`\`${name}\` and \`${first.name}\` say different things.`, name));
+    if (value === undefined) return E.left(fieldError(name, `must be ${is}.`));
+    if (first !== undefined && first.value !== value) return E.left(disagreement(name, first.name));
     first ??= { name, value };
   }
   return E.right(first?.value);

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import { isAbsent, type JsonObject, numberOf } from '../shared/json.ts';
 import type { ModelTier } from './model-tier.ts';
 
@@ -29,10 +30,5 @@ export function omittedSampling(
   );
   if (refused === undefined) return E.right(present.map(({ field }) => field));
   const fix = refused.silent === undefined ? 'leave it out' : 'leave it out or send 1';
-  return E.left(
-    invalidRequest(
-      `\`${refused.field}\` cannot be set on this model, which samples by itself: ${fix}.`,
-      refused.field,
-    ),
-  );
+  return E.left(fieldError(refused.field, `cannot be set on this model, which samples by itself: ${fix}.`));
 }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { disagreement } from '../shared/field-errors.ts';
-import { type GatewayError, invalidRequest } from '../shared/gateway-error.ts';
+import { disagreement, fieldError } from '../shared/field-errors.ts';
+import type { GatewayError } from '../shared/gateway-error.ts';
 import type { Json } from '../shared/json.ts';
 import type { ModelTier, ThinkingOff } from './model-tier.ts';
 import type { ThinkingRequestKind, ReasoningRequest, ThinkingBudget } from './reasoning-request.ts';
@@ -171,8 +171,7 @@ const planInput = (requested: ReasoningRequest, off: ThinkingOff): PlanInput => 
 
 const decided = (thinking: Thinking | undefined, effort?: string): Decision => E.right({ thinking, effort });
 
-const rejected = (field: string, problem: string): Decision =>
-  E.left(invalidRequest(`\`${field}\` ${problem}`, field));
+const rejected = (field: string, problem: string): Decision => E.left(fieldError(field, problem));
 
 const manual = ({ field, value }: ThinkingBudget, effort?: string): Decision =>
   value === undefined

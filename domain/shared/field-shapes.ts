@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import { fieldError } from './field-errors.ts';
-import { type GatewayError, invalidRequest } from './gateway-error.ts';
+import type { GatewayError } from './gateway-error.ts';
 import {
   isAbsent,
   isArray,
@@ -86,17 +86,13 @@ const deciding = new Set([
 /** The `model` of a body. Every family requires one, and no upstream may read another one in its place. */
 export function modelOf(body: JsonObject): Either<GatewayError, string> {
   const { model, stream_options: options } = body;
-  if (!isString(model) || model === '')
-    return E.left(invalidRequest('`model` must be a non-empty string.', 'model'));
+  if (!isString(model) || model === '') return E.left(fieldError('model', 'must be a non-empty string.'));
   const keys = [...Object.keys(body), ...Object.keys(membersOf(options))];
   const respelled = keys.find((key) => isRespelled(key, deciding));
   return respelled === undefined
     ? E.right(model)
     : E.left(
-        invalidRequest(
-          `\`${respelled}\` is another spelling of a field, which some upstreams read in its place.`,
-          respelled,
-        ),
+        fieldError(respelled, 'is another spelling of a field, which some upstreams read in its place.'),
       );
 }
 

@@ -108,26 +108,27 @@ describe('embeddings calls to platform A', () => {
 });
 
 describe('validation of embeddings requests, with `invalid_request` before anything is sent', () => {
-  it.each<[string, unknown, RegExp]>([
-    ['token arrays', [1, 2, 3], /^`input\[0\]` must be a string/],
-    ['arrays of token arrays', [[1], [2]], /^`input\[0\]` must be a string/],
-    ['nested arrays', ['a', ['b']], /^`input\[1\]` must be a string/],
-    ['non-strings', 7, /^`input` must be a string/],
-    ['a non-string among strings', ['a', null], /^`input\[1\]` must be a string/],
-    ['an empty array', [], /^`input` must not be empty/],
-    ['an empty string', '', /^`input` must not be empty/],
-    ['an empty string among strings', ['a', ''], /^`input\[1\]` must not be empty/],
+  it.each<[string, unknown, string, string]>([
+    ['token arrays', [1, 2, 3], 'input[0]', 'must be a string'],
+    ['arrays of token arrays', [[1], [2]], 'input[0]', 'must be a string'],
+    ['nested arrays', ['a', ['b']], 'input[1]', 'must be a string'],
+    ['non-strings', 7, 'input', 'must be a string'],
+    ['a non-string among strings', ['a', null], 'input[1]', 'must be a string'],
+    ['an empty array', [], 'input', 'must not be empty'],
+    ['an empty string', '', 'input', 'must not be empty'],
+    ['an empty string among strings', ['a', ''], 'input[1]', 'must not be empty'],
     [
       'multimodal payloads',
       [{ type: 'image_url', image_url: { url: 'https://x' } }],
-      /^`input\[0\]` must be a string/,
+      'input[0]',
+      'must be a string',
     ],
-    ['a multimodal payload', { text: 'a' }, /^`input` must be a string/],
-    ['base64 payloads', 'data:image/png;base64,iVBORw0KGgo=', /^`input` holds base64 data/],
-    ['base64 payloads among strings', ['a', 'DATA:;base64,AA=='], /^`input\[1\]` holds base64 data/],
-    ['absent', undefined, /^`input` must be a string/],
-  ])('rejects `input`: %s', (_, input, words) => {
-    for (const model of all) expectRefusal(model, { input }, 'input', words);
+    ['a multimodal payload', { text: 'a' }, 'input', 'must be a string'],
+    ['base64 payloads', 'data:image/png;base64,iVBORw0KGgo=', 'input', 'holds base64 data'],
+    ['base64 payloads among strings', ['a', 'DATA:;base64,AA=='], 'input[1]', 'holds base64 data'],
+    ['absent', undefined, 'input', 'must be a string'],
+  ])('rejects `input`: %s', (_, input, param, words) => {
+    for (const model of all) expectRefusal(model, { input }, param, `\`${param}\` ${words}`);
   });
 
   it('accepts a text that mentions a data URL', () => {
@@ -221,12 +222,7 @@ describe('`dimensions`', () => {
 
   it('is rejected where its aliases have different values, and accepted where they have the same', () => {
     for (const [a, b] of [names, names.slice(1), [names[0]!, names[2]!]] as string[][]) {
-      expectRefusal(
-        one,
-        { input: 'Hi', [a!]: 256, [b!]: 128 },
-        b!,
-        `\`${b}\` and \`${a}\` say different things`,
-      );
+      expectRefusal(one, { input: 'Hi', [a!]: 256, [b!]: 128 }, b!, `\`${b}\` and \`${a}\` disagree`);
       expect(sent(one, { input: 'Hi', [a!]: 256, [b!]: 256 })).toEqual(
         sent(one, { input: 'Hi', dimensions: 256 }),
       );
