@@ -36,13 +36,13 @@ type MeasureHeaders = (measure: string, found: Tightest, now: Date) => Readonly<
 
 const headersOf: Readonly<Record<HeaderStyle, MeasureHeaders>> = {
   openai: (measure, { limit, remaining, resetsAt }, now) => ({
-    [`x-ratelimit-limit-${measure}`]: String(limit),
-    [`x-ratelimit-remaining-${measure}`]: String(remaining),
-    [`x-ratelimit-reset-${measure}`]: `${Math.ceil((resetsAt.getTime() - now.getTime()) / 1000)}s`,
+    [`${headerPrefix.openai}limit-${measure}`]: String(limit),
+    [`${headerPrefix.openai}remaining-${measure}`]: String(remaining),
+    [`${headerPrefix.openai}reset-${measure}`]: `${Math.ceil((resetsAt.getTime() - now.getTime()) / 1000)}s`,
   }),
   messages: (measure, { limit, remaining, resetsAt }) => ({
-    [`anthropic-ratelimit-${measure}-limit`]: String(limit),
-    [`anthropic-ratelimit-${measure}-remaining`]: String(remaining),
-    [`anthropic-ratelimit-${measure}-reset`]: resetsAt.toISOString().replace('.000Z', 'Z'),
+    [`${headerPrefix.messages}${measure}-limit`]: String(limit),
+    [`${headerPrefix.messages}${measure}-remaining`]: String(remaining),
+    [`${headerPrefix.messages}${measure}-reset`]: resetsAt.toISOString().replace('.000Z', 'Z'),
   }),
 };

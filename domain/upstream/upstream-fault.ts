@@ -5,6 +5,7 @@ import { urlEdits } from '../text/urls.ts';
 import { type GatewayError, overloaded, type UpstreamLabels } from '../shared/gateway-error.ts';
 import { isAbsent, isObject, type Json, type JsonObject, parseJson } from '../shared/json.ts';
 import { maxErrorMessageChars, maxSecretChars, maxUpstreamErrorBytes } from '../shared/limits.ts';
+import { headerPrefix } from '../limits/limit-headers.ts';
 import type { Ending } from '../shared/stream-machine.ts';
 
 /** What went wrong between the gateway and an upstream, in the executor's terms. */
@@ -188,8 +189,7 @@ export const answeredWith = (status: number, fault: UpstreamFault): UpstreamFaul
 const passesOnError = (header: string): boolean =>
   header === 'retry-after' ||
   header === 'retry-after-ms' ||
-  header.startsWith('x-ratelimit-') ||
-  header.startsWith('anthropic-ratelimit-');
+  Object.values(headerPrefix).some((prefix) => header.startsWith(prefix));
 
 /** `retry-after` by RFC 9110: seconds or a date. Clients that read it also accept fractions of a second. */
 const retryAfter = /^(?:\d+(?:\.\d+)?|[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)$/;
