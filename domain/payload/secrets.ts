@@ -86,7 +86,7 @@ const distinctSecrets = (values: readonly string[]): readonly string[] =>
   [...new Set(values)].filter(isSecret);
 
 const leastOf = (values: readonly string[], least: number): number =>
-  Math.min(least, ...values.map(({ length }) => length));
+  values.reduce((fewest, { length }) => Math.min(fewest, length), least);
 
 const isNumber = (secret: string): boolean => /^[-+.\deE]+$/.test(secret);
 

@@ -10,7 +10,7 @@ const gram = 3;
  * must have at least `gram` characters.
  */
 export function findAny(texts: readonly string[]): FindAny {
-  const least = Math.min(...texts.map(({ length }) => length));
+  const least = texts.reduce((fewest, { length }) => Math.min(fewest, length), Number.POSITIVE_INFINITY);
   const last = least - gram;
   const skips = new Uint16Array(buckets).fill(last + 1);
   const ending = new Map<number, number[]>();
@@ -18,8 +18,11 @@ export function findAny(texts: readonly string[]): FindAny {
     for (let at = 0; at <= last; at += 1) {
       const bucket = bucketOf(text, at);
       skips[bucket] = Math.min(skips[bucket] ?? 0, last - at);
-      if (at === last) ending.set(bucket, [...(ending.get(bucket) ?? []), index]);
     }
+    const bucket = bucketOf(text, last);
+    const others = ending.get(bucket);
+    if (others === undefined) ending.set(bucket, [index]);
+    else others.push(index);
   });
   return (text, found) => {
     for (let at = last; at + gram <= text.length; ) {
