@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { type McpError, noRoom, notAuthorized, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import { exactResult, readServerMessage } from '../../domain/mcp/server-message.ts';
-import { isString, type Json, type JsonObject, membersOf } from '../../domain/shared/json.ts';
+import { isString, type Json, type JsonObject, membersOf, textIn } from '../../domain/shared/json.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { UpstreamSession } from '../ports/mcp-sessions.ts';
@@ -216,5 +216,5 @@ export async function beginSession(
     params: {},
     withinMs: Math.max(1, until - ports.clock.now()),
   });
-  return E.right({ session, instructions: isString(instructions) ? instructions : '' });
+  return E.right({ session, instructions: textIn(instructions) });
 }

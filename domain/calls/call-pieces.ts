@@ -1,12 +1,12 @@
 import {
   isFilled,
   isObject,
-  isString,
   type Json,
   type JsonObject,
   membersOf,
   numberOf,
   objectsOf,
+  textIn,
 } from '../shared/json.ts';
 import { meantJsonText, meantText } from '../shared/meant-text.ts';
 import { carriedSignature } from './thought-signature.ts';
@@ -45,7 +45,7 @@ function pieceOf(call: JsonObject, callee: Json | undefined): CallPiece {
   return {
     index: numberOf(call['index']),
     id: idInCall(call),
-    name: isString(name) ? name : '',
+    name: textIn(name),
     text: meantJsonText(text),
     signature: carriedSignature(call),
   };

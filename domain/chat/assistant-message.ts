@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { listIn, unavailableField } from '../shared/field-errors.ts';
 import { aString, shapeError } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isString, type JsonObject } from '../shared/json.ts';
+import { isAbsent, type JsonObject, textIn } from '../shared/json.ts';
 
 /** What a message of the assistant has beside its content. */
 interface AssistantMembers {
@@ -27,5 +27,5 @@ export function assistantMembers(message: JsonObject, path: string): Either<Gate
   if (E.isLeft(calls)) return calls;
   const images = listIn(message, 'images', path);
   if (E.isLeft(images)) return images;
-  return E.right({ refusal: isString(refusal) ? refusal : '', calls: calls.right, images: images.right });
+  return E.right({ refusal: textIn(refusal), calls: calls.right, images: images.right });
 }

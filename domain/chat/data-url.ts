@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import { fieldError, stringOf } from '../shared/field-errors.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isAbsent, isObject, isString, type Json, type JsonObject } from '../shared/json.ts';
+import { isAbsent, isObject, isString, type Json, type JsonObject, textIn } from '../shared/json.ts';
 import { namedKey } from '../shared/named-key.ts';
 
 /** A URL, and its path in the caller's body. */
@@ -40,7 +40,7 @@ export function fileData(file: Json | undefined, path: string): Either<GatewayEr
   if (!isObject(file)) return E.left(fieldError(path, 'must be an object.'));
   const { file_data: data, file_id: uploaded, filename } = file;
   const at = `${path}.file_data`;
-  if (isString(data)) return E.right({ data, path: at, name: isString(filename) ? filename : '' });
+  if (isString(data)) return E.right({ data, path: at, name: textIn(filename) });
   return E.left(
     isAbsent(uploaded)
       ? fieldError(at, 'must be a string.')

@@ -1,4 +1,4 @@
-import { isObject, isString, type Json, type JsonObject, membersOf, numberOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, membersOf, numberOf, textIn } from '../shared/json.ts';
 import { maxChoices } from '../shared/limits.ts';
 
 /**
@@ -14,13 +14,11 @@ const isMarked = ({ extra_content: extra }: JsonObject): boolean =>
 
 /** Whether the content of a message or delta begins with thoughts. */
 export const hasMarkedThoughts = (message: JsonObject): boolean =>
-  textIn(message).startsWith(opening) && isMarked(message);
+  textIn(message['content']).startsWith(opening) && isMarked(message);
 
 /** A whole message, with the thoughts in its content as a part of their own, as other upstreams send them. */
 export const withThoughtParts = (message: JsonObject): JsonObject =>
-  hasMarkedThoughts(message) ? divided(message, textIn(message).slice(opening.length)) : message;
-
-const textIn = ({ content }: JsonObject): string => (isString(content) ? content : '');
+  hasMarkedThoughts(message) ? divided(message, textIn(message['content']).slice(opening.length)) : message;
 
 /** The message whose content is thoughts, up to the closing tag. */
 function divided(message: JsonObject, text: string): JsonObject {
@@ -41,7 +39,7 @@ export class MarkedThoughts {
 
   /** Whether {@link withParts} changes the delta of a choice. */
   concern(index: number, delta: JsonObject): boolean {
-    const text = textIn(delta);
+    const text = textIn(delta['content']);
     return text !== '' && (this.thinking.has(index) || hasMarkedThoughts(delta));
   }
 
@@ -50,7 +48,7 @@ export class MarkedThoughts {
     const { delta } = choice;
     const index = numberOf(choice['index']) ?? 0;
     if (!isObject(delta) || !this.concern(index, delta)) return choice;
-    const text = textIn(delta);
+    const text = textIn(delta['content']);
     if (!isMarked(delta)) {
       this.thinking.delete(index);
       const answer = text.startsWith(closing) ? text.slice(closing.length) : text;

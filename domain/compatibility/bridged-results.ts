@@ -1,15 +1,15 @@
-import { isArray, isObject, type Json, type JsonObject } from '../shared/json.ts';
+import { isObject, itemsIn, type Json, type JsonObject } from '../shared/json.ts';
 
 /** Said between the results of tools and the user. It has words, because upstreams also refuse an empty message. */
 const bridge: JsonObject = { role: 'assistant', content: 'Understood.' };
 
 /** Whether a user message directly follows the result of a tool. */
 export const hasUserAfterResults = (messages: Json | undefined): boolean =>
-  isArray(messages) && messages.some(followsResult);
+  itemsIn(messages).some(followsResult);
 
 /** Chat messages with one of the assistant wherever a user message directly follows the result of a tool. */
 export const withBridges = (messages: Json | undefined): Json =>
-  (isArray(messages) ? messages : []).flatMap((message, index, all) =>
+  itemsIn(messages).flatMap((message, index, all) =>
     followsResult(message, index, all) ? [bridge, message] : [message],
   );
 

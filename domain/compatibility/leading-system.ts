@@ -1,4 +1,4 @@
-import { isArray, isObject, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import { isObject, type Json, type JsonObject, objectsOf, itemsIn } from '../shared/json.ts';
 import { oneContent } from '../shared/message-content.ts';
 
 /** Whether any system message is not at the front. */
@@ -10,10 +10,9 @@ export const isScattered = (messages: Json | undefined): boolean =>
  * place. It is the first system message with its content replaced.
  */
 export function withLeadingSystem(messages: Json | undefined): Json {
-  const all = isArray(messages) ? messages : [];
   const system = objectsOf(messages).filter(isOfSystem);
   const content = oneContent(system.map((message) => message['content'] ?? null));
-  const others = all.filter((message) => !isObject(message) || !isOfSystem(message));
+  const others = itemsIn(messages).filter((message) => !isObject(message) || !isOfSystem(message));
   return [{ ...system[0], content }, ...others];
 }
 

@@ -11,6 +11,7 @@ import {
   objectsOf,
   parseExactObject,
   parseJson,
+  itemsIn,
 } from '../shared/json.ts';
 import { maxJsonDepth } from '../shared/limits.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../upstream/upstream-fault.ts';
@@ -45,7 +46,7 @@ export function readPlatformEmbeddings(
   if (written === undefined) return protocolFault('The upstream answered with something too deep.');
   return E.right(
     found.map(({ values, tokens }, index) => ({
-      values: isArray(values) ? values : [],
+      values: itemsIn(values),
       text: written[index] ?? '',
       tokens: tokenCount(tokens),
     })),

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { Picodollars } from '../money/money.ts';
-import { isArray, isObject, isString, type Json, objectsOf, parseJson } from '../shared/json.ts';
+import { isArray, isObject, isString, type Json, objectsOf, parseJson, textIn } from '../shared/json.ts';
 import { exportColumns, type ExportSubject } from './export-columns.ts';
 import type { ExportDay } from './export-day.ts';
 
@@ -122,7 +122,7 @@ export function readManifest(text: string): Either<string, KnownManifest> {
     oldest: keyOf(manifest['oldest']),
     lowest: keyOf(manifest['lowest']),
     highest: keyOf(manifest['highest']),
-    partNames: objectsOf(parts).map(({ name }) => (isString(name) ? name : '')),
+    partNames: objectsOf(parts).map(({ name }) => textIn(name)),
   });
 }
 

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isAbsent, isArray, isString, type Json, type JsonObject, present } from '../shared/json.ts';
+import { isAbsent, isArray, isString, type Json, type JsonObject, present, textIn } from '../shared/json.ts';
 import { isDisplayName } from './owner-names.ts';
 import { isEmail } from './password.ts';
 
@@ -47,7 +47,7 @@ const isAllowedDomain = (email: string, allowed: readonly string[]): boolean =>
 
 /** The name claim, if it can be shown to people; otherwise the e-mail address is used instead. */
 function nameOf(claim: Json | undefined): string | undefined {
-  const name = isString(claim) ? claim.trim() : '';
+  const name = textIn(claim).trim();
   return isDisplayName(name) ? name : undefined;
 }
 

@@ -9,6 +9,7 @@ import {
   type JsonObject,
   membersOf,
   objectsOf,
+  textIn,
 } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 import { systemText } from './blocks.ts';
@@ -140,7 +141,7 @@ function originsOf(body: JsonObject): readonly Origin[] {
       const result = role === 'tool' ? results[place] : undefined;
       return {
         path: result ?? path,
-        role: isString(role) ? role : '',
+        role: textIn(role),
         calls,
         parts: objectsOf(content),
         blocks: message['content'],

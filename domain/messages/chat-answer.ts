@@ -8,6 +8,8 @@ import {
   type JsonObject,
   numberOf,
   objectsOf,
+  textIn,
+  membersOf,
 } from '../shared/json.ts';
 import { meantJsonText, meantText } from '../shared/meant-text.ts';
 import { messagesUsage } from './messages-usage.ts';
@@ -38,19 +40,18 @@ export const textOf = ({ content, audio }: JsonObject): string => writtenIn(cont
 
 function writtenIn(content: Json | undefined): string {
   if (!isArray(content)) return meantJsonText(content);
-  return content.map((part) => (isObject(part) && part['type'] === 'text' ? partText(part) : '')).join('');
+  return objectsOf(content)
+    .map(({ type, text }) => (type === 'text' ? textIn(text) : ''))
+    .join('');
 }
 
-const partText = ({ text }: JsonObject): string => (isString(text) ? text : '');
-
-const spokenIn = (audio: Json | undefined): string =>
-  isObject(audio) && isString(audio['transcript']) ? audio['transcript'] : '';
+const spokenIn = (audio: Json | undefined): string => textIn(membersOf(audio)['transcript']);
 
 /** The field of a message or delta with sound, an image or anything else for which a message has no block. */
 export function untranslatableField(message: JsonObject): string | undefined {
   const { content, images, audio, provider_metadata: metadata } = message;
   if (isArray(images) && images.length > 0) return 'images';
-  if (isObject(audio) && isString(audio['data']) && audio['data'] !== '') return 'audio';
+  if (textIn(membersOf(audio)['data']) !== '') return 'audio';
   if (objectsOf(content).some(({ type }) => type !== 'text')) return 'content';
   return isObject(metadata) && Object.values(metadata).some(keepsParts) ? 'provider_metadata' : undefined;
 }
@@ -64,7 +65,7 @@ export const untranslatableMessage = (field: string): string =>
   `The upstream's answer has no words, and its \`${field}\` cannot be told in a message.`;
 
 /** The text of the model's refusal. */
-export const refusalOf = ({ refusal }: JsonObject): string => (isString(refusal) ? refusal : '');
+export const refusalOf = ({ refusal }: JsonObject): string => textIn(refusal);
 
 /**
  * The reasoning of a message or delta: from its own field, from the blocks in `reasoning_details`, or from

@@ -5,7 +5,7 @@ import { base64Of } from '../chat/data-url.ts';
 import { fieldError, nameOf, unsupportedType, stringOf, unavailableField } from '../shared/field-errors.ts';
 import { aString, type FieldShapes, shapeError } from '../shared/field-shapes.ts';
 import type { GatewayError } from '../shared/gateway-error.ts';
-import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf, textIn } from '../shared/json.ts';
 import { paragraphs, textPart } from '../shared/message-content.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 import { maxBlockLevels, partsOfBlocks } from './blocks.ts';
@@ -86,7 +86,7 @@ function dataUrl(source: JsonObject, path: string): Either<GatewayError, string>
  */
 function documentParts(block: JsonObject, source: JsonObject, path: string): ContentParts {
   const heading = [block['title'], block['context']].filter(isString);
-  switch (isString(source['type']) ? source['type'] : '') {
+  switch (textIn(source['type'])) {
     case 'text':
       return pipe(
         stringOf(source, 'data', path),
@@ -124,8 +124,8 @@ const searchResultParts = (block: JsonObject, path: string): ContentParts =>
   );
 
 const fileParts = ({ title, context }: JsonObject, file: JsonObject): readonly JsonObject[] => [
-  ...textParts(isString(context) ? context : ''),
-  { type: 'file', file: { filename: isString(title) && title !== '' ? title : 'document.pdf', ...file } },
+  ...textParts(textIn(context)),
+  { type: 'file', file: { filename: textIn(title) || 'document.pdf', ...file } },
 ];
 
 /**

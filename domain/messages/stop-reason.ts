@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
-import { isObject, isString, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import { isObject, isString, type Json, type JsonObject, membersOf, textIn } from '../shared/json.ts';
 
 /** Stop reasons by the upstream's `finish_reason` in lower case: some upstreams write it in upper case. */
 const stopReasons: ReadonlyMap<string, string> = new Map([
@@ -82,7 +82,7 @@ export function stopReason(
     readonly kept: string | undefined;
   },
 ): Either<string, string> {
-  const reason = isString(finish) ? finish.toLowerCase() : '';
+  const reason = textIn(finish).toLowerCase();
   if (failed.test(reason)) return E.left(`The upstream did not finish its answer (${reason}).`);
   if (answer.refused || filtered.test(reason)) return E.right('refusal');
   const meant = stopReasons.get(reason);

@@ -1,5 +1,13 @@
 import { subschemasOf } from '../chat/subschemas.ts';
-import { isAbsent, isArray, isObject, type Json, type JsonObject, membersOf } from '../shared/json.ts';
+import {
+  isAbsent,
+  isArray,
+  isObject,
+  type Json,
+  type JsonObject,
+  membersOf,
+  itemsIn,
+} from '../shared/json.ts';
 
 /**
  * Whether the chat API takes a schema with `strict`: every object in it is closed to other properties, and requires all
@@ -16,7 +24,7 @@ const isOfObject = ({ type, properties }: JsonObject): boolean =>
   isObject(properties) || (isArray(type) ? type : [type]).includes('object');
 
 function isComplete({ properties, additionalProperties, required }: JsonObject): boolean {
-  const names: ReadonlySet<Json> = new Set(isArray(required) ? required : []);
+  const names: ReadonlySet<Json> = new Set(itemsIn(required));
   return (
     additionalProperties === false && Object.keys(membersOf(properties)).every((name) => names.has(name))
   );

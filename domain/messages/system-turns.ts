@@ -7,6 +7,7 @@ import {
   type JsonObject,
   membersOf,
   objectsOf,
+  itemsIn,
 } from '../shared/json.ts';
 import { requestedEffort } from './effort.ts';
 import { withChangedTools } from './tool-changes.ts';
@@ -87,7 +88,7 @@ export const asReminder = (block: JsonObject): JsonObject =>
 
 const textBlocks = (content: Json | undefined): readonly Json[] => {
   if (isString(content)) return content === '' ? [] : [{ type: 'text', text: content }];
-  return isArray(content) ? content : [];
+  return itemsIn(content);
 };
 
 export const isSystem = (message: Json): message is JsonObject =>

@@ -9,6 +9,7 @@ import {
   membersOf,
   objectsOf,
   without,
+  itemsIn,
 } from '../shared/json.ts';
 import { below, type Place, placeIn } from '../shared/place.ts';
 
@@ -89,7 +90,7 @@ export function withChangedTools(body: JsonObject): JsonObject {
     const tool = change.tool ?? changed.get(change.name)?.tool;
     changed.set(change.name, { ...change, tool });
   }
-  const front = isArray(tools) ? tools : [];
+  const front = itemsIn(tools);
   const left = front.flatMap((tool): readonly Json[] =>
     isObject(tool) ? leftOf(tool, changed.get(tool['name'])) : [tool],
   );

@@ -1,4 +1,12 @@
-import { isArray, isObject, isString, type Json, type JsonObject, objectsOf } from '../shared/json.ts';
+import {
+  isObject,
+  isString,
+  type Json,
+  type JsonObject,
+  objectsOf,
+  textIn,
+  itemsIn,
+} from '../shared/json.ts';
 
 const addedTools = 'additional_tools';
 const agentMessage = 'agent_message';
@@ -25,8 +33,8 @@ export const mayHaveUnknownItems = (body: string): boolean => words.some((word) 
  * those of its own tools, so that others in them cannot be offered. Returns the same value when there is none of these.
  */
 export function withKnownItems(body: JsonObject): JsonObject {
-  const items = listOf(body['input']);
-  const tools = listOf(body['tools']);
+  const items = itemsIn(body['input']);
+  const tools = itemsIn(body['tools']);
   const known = items.flatMap(knownItems);
   const all = [...tools, ...objectsOf(items).flatMap(toolsAmong)].flatMap(withoutReserved);
   const changes = {
@@ -36,24 +44,22 @@ export function withKnownItems(body: JsonObject): JsonObject {
   return Object.keys(changes).length === 0 ? body : { ...body, ...changes };
 }
 
-const listOf = (value: Json | undefined): readonly Json[] => (isArray(value) ? value : []);
-
 const isSameList = (before: readonly Json[], after: readonly Json[]): boolean =>
   before.length === after.length && before.every((each, index) => each === after[index]);
 
 const toolsAmong = ({ type, tools }: JsonObject): readonly Json[] =>
-  type === addedTools ? listOf(tools) : [];
+  type === addedTools ? itemsIn(tools) : [];
 
 function withoutReserved(tool: Json): readonly Json[] {
   if (!isObject(tool) || tool['type'] !== 'namespace' || !isString(tool['name'])) return [tool];
-  if (tool['name'] === defaultNamespace) return listOf(tool['tools']);
+  if (tool['name'] === defaultNamespace) return itemsIn(tool['tools']);
   return reservedNamespaces.includes(tool['name']) ? [] : [tool];
 }
 
 function knownItems(item: Json): readonly Json[] {
   if (!isObject(item)) return [item];
   const { type, content, encrypted_content: encrypted } = item;
-  switch (isString(type) ? type : '') {
+  switch (textIn(type)) {
     case addedTools:
       return [];
     case agentMessage:

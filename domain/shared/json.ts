@@ -27,9 +27,14 @@ export const isFilled = (value: Json | undefined): boolean =>
 /** The object itself, or an empty one when the value is not an object. */
 export const membersOf = (value: Json | undefined): JsonObject => (isObject(value) ? value : {});
 
+/** The items of an array; none when the value is not an array. */
+export const itemsIn = (value: Json | undefined): readonly Json[] => (isArray(value) ? value : []);
+
+/** The string itself, or an empty one when the value is not a string. */
+export const textIn = (value: Json | undefined): string => (isString(value) ? value : '');
+
 /** The objects in an array; other items are skipped. */
-export const objectsOf = (value: Json | undefined): readonly JsonObject[] =>
-  isArray(value) ? value.filter(isObject) : [];
+export const objectsOf = (value: Json | undefined): readonly JsonObject[] => itemsIn(value).filter(isObject);
 
 /** Whether a value is an array of strings only. */
 export const isTexts = (value: Json | undefined): value is readonly string[] =>
@@ -44,7 +49,7 @@ export function eachText(value: Json, take: (text: string) => void): void {
 
 /** The array with its objects changed. Other items stay. */
 export const mapObjects = (value: Json | undefined, change: (object: JsonObject) => Json): readonly Json[] =>
-  isArray(value) ? value.map((item) => (isObject(item) ? change(item) : item)) : [];
+  itemsIn(value).map((item) => (isObject(item) ? change(item) : item));
 
 /** The object without these members, or the same object when it has none of them. */
 export function without(object: JsonObject, ...keys: readonly string[]): JsonObject {
