@@ -4,6 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { GatewayError } from '../shared/gateway-error.ts';
 import type { JsonDocument } from '../shared/json-document.ts';
 import { type JsonObject, without } from '../shared/json.ts';
+import { restrictedGeo } from './inference-geo.ts';
 import { readConversation } from './messages-request.ts';
 import type { GenerationRequest } from '../routing/generation-request.ts';
 
@@ -38,8 +39,8 @@ const answerFields = [
   'stream',
   'metadata',
   'service_tier',
-  'inference_geo',
 ] as const;
 
-/** The part of a messages body that is counted. */
-export const countedBody = (body: JsonObject): JsonObject => without(body, ...answerFields);
+/** The part of a messages body that is counted. A region stays: the conversation may not leave it for a count either. */
+export const countedBody = (body: JsonObject): JsonObject =>
+  without(body, ...answerFields, ...(restrictedGeo(body) === undefined ? ['inference_geo'] : []));

@@ -204,6 +204,7 @@ describe('tokens are counted by the upstream that would serve the message', () =
       top_k: 3,
       stop_sequences: ['.'],
       metadata: { user_id: 'u' },
+      inference_geo: 'global',
     };
     for (const model of ['claude-a', 'gemini', 'unified', 'endpointb']) {
       const [plain, with_] = [
@@ -281,6 +282,16 @@ describe('tokens are not counted', () => {
     const answer = await count('unified', {}, { body: wrong });
     expectRefusedEarly(answer, 400, 'invalid_request_error', 'invalid_request', 'invalid_request');
     expect(json(answer.text).error.message).toContain('`tools[0].name`');
+  });
+
+  it('in a region, where the upstream cannot promise one: 400, for the conversation would leave the region', async () => {
+    for (const model of ['claude-a', 'gemini', 'unified', 'invoke']) {
+      const answer = await count(model, {}, { body: { inference_geo: 'us' } });
+      expectRefusedEarly(answer, 400, 'invalid_request_error', 'invalid_request', 'invalid_request');
+      expect(json(answer.text).error.message).toContain('`inference_geo`');
+    }
+    const asked = await count('endpointb', { input_tokens: 45 }, { body: { inference_geo: 'us' } });
+    expect(body(asked).inference_geo).toBe('us');
   });
 
   it.each([
