@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { type GatewayError, invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import type { Json, JsonObject } from '../../../domain/shared/json.ts';
-import { maxNamedKeyChars } from '../../../domain/shared/limits.ts';
+import { namedKey } from '../../../domain/shared/named-key.ts';
 import { hasAtMostChars } from '../../../domain/text/characters.ts';
 
 /** A named value in a call: a query parameter, or a member of a body. A failure says what the value must be. */
@@ -117,7 +117,7 @@ export function readInputs<I extends Inputs>(
 ): Either<GatewayError, ValuesOf<I>> {
   const stranger = Object.keys(given).find((name) => !Object.hasOwn(inputs, name));
   if (stranger !== undefined) {
-    const shown = stranger.slice(0, maxNamedKeyChars);
+    const shown = namedKey(stranger);
     return E.left(invalidRequest(unknown(shown), shown));
   }
   const values: Record<string, unknown> = {};
