@@ -34,18 +34,14 @@ const at = (row: Uint32Array, column: number): number => row[column] ?? 0;
 const maxComparedChars = 64;
 
 /** The candidate with the fewest edits from `word`, at most `maxEdits`; on a tie the first. */
-export function nearest(
-  word: string,
-  candidates: readonly string[],
-  maxEdits = Number.POSITIVE_INFINITY,
-): string | undefined {
+export function nearest(word: string, candidates: readonly string[], maxEdits: number): string | undefined {
   const cut = word.slice(0, maxComparedChars);
   let best: string | undefined;
   let fewest = maxEdits;
   for (const candidate of candidates) {
     // The number of edits is at least the difference in length.
     if (Math.abs(cut.length - candidate.length) > fewest) continue;
-    const edits = editDistance(cut, candidate);
+    const edits = editDistance(cut, candidate, fewest);
     if (best === undefined ? edits <= fewest : edits < fewest) {
       best = candidate;
       fewest = edits;

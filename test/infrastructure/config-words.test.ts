@@ -34,14 +34,14 @@ describe('nearest', () => {
   it('never prefers a word that is further away', () => {
     fc.assert(
       fc.property(word, fc.array(word, { minLength: 1 }), (given, words) => {
-        const found = nearest(given, words)!;
+        const found = nearest(given, words, Infinity)!;
         return words.every((each) => editDistance(given, found) <= editDistance(given, each));
       }),
     );
   });
 
   it('returns nothing for no words, or beyond the allowed edits', () => {
-    expect(nearest('a', [])).toBeUndefined();
+    expect(nearest('a', [], 1)).toBeUndefined();
     expect(nearest('abc', ['xyz'], 2)).toBeUndefined();
     expect(nearest('abc', ['abd'], 1)).toBe('abd');
   });
