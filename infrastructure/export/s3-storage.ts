@@ -26,8 +26,11 @@ export interface StorageBounds {
 
 /** Enough for a part of some ten megabytes on a slow line; a storage that is silent for longer is unavailable. */
 const usualBounds: StorageBounds = { connectMs: 10_000, answerMs: 120_000, callMs: 900_000 };
-/** A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses. */
-const maxAttempts = 5;
+/**
+ * A call that fails on the network, or is answered 5xx or 429, is retried with growing pauses: for six seconds on
+ * average, in which a storage restarts.
+ */
+const maxAttempts = 8;
 /** A page has a thousand keys, and a day can have a hundred thousand parts. */
 const maxPages = 250;
 
@@ -163,8 +166,14 @@ const hasNoCredentials = (error: unknown): boolean =>
 
 function whyNot(error: unknown): string {
   const status = error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined;
-  return `${codeOf(error)}${status === undefined ? '' : `, status ${status}`}`;
+  return `${codeOf(error)}${unknownHostOf(error)}${status === undefined ? '' : `, status ${status}`}`;
 }
+
+/** A name that could not be looked up: without `path_style` it begins with the bucket, which few storages expect. */
+const unknownHostOf = (error: unknown): string =>
+  error instanceof Error && 'hostname' in error && typeof error.hostname === 'string'
+    ? ` ${error.hostname}`
+    : '';
 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';

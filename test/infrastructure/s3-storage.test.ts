@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import type { ObjectStorage } from '../../application/ports/export.ts';
+import type { ExportConfig } from '../../infrastructure/config/export-config.ts';
 import { s3Storage } from '../../infrastructure/export/s3-storage.ts';
 import { timed } from '../support/undisturbed.ts';
 
@@ -16,21 +17,27 @@ afterEach(() => {
   }
 });
 
+const usual: ExportConfig = {
+  endpoint: undefined,
+  region: 'eu-central-1',
+  pathStyle: true,
+  auth: {
+    mode: 'static_credentials',
+    accessKeyId: 'id',
+    secretAccessKey: 'secret',
+    sessionToken: undefined,
+  },
+};
+
+/** The library multiplies its pauses between attempts by this number. */
+const pauses = (share: number): void => void jest.spyOn(Math, 'random').mockReturnValue(share);
+beforeEach(() => pauses(0));
+
 async function storageAt(answer: RequestListener, callMs = 30_000): Promise<ObjectStorage> {
   const server = createServer(answer);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const storage = s3Storage(
-    {
-      endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      region: 'eu-central-1',
-      pathStyle: true,
-      auth: {
-        mode: 'static_credentials',
-        accessKeyId: 'id',
-        secretAccessKey: 'secret',
-        sessionToken: undefined,
-      },
-    },
+    { ...usual, endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
     'bucket',
     { connectMs: 1000, answerMs: 200, callMs },
   );
@@ -100,6 +107,36 @@ describe('a storage that refuses a call', () => {
   });
 });
 
+describe('a storage that restarts', () => {
+  it('is asked again for some seconds', async () => {
+    pauses(0.5);
+    const since = performance.now();
+    const storage = await storageAt((req, res) => {
+      if (performance.now() - since < 2000) req.socket.destroy();
+      else res.end('{}');
+    });
+    expect(await storage.read('ledger/manifest.json')).toEqual(E.right('{}'));
+  });
+});
+
+describe('a bucket whose host name there is not, as without `path_style`', () => {
+  it('is named with that host name', async () => {
+    const storage = s3Storage(
+      { ...usual, endpoint: 'http://storage.invalid:9000', pathStyle: false },
+      'bucket',
+    );
+    const found = await storage.list('ledger/');
+    storage.close();
+    expect(found).toEqual(
+      E.left(
+        expect.stringMatching(
+          /^the storage would not list ledger\/: (?:ENOTFOUND|EAI_AGAIN) bucket\.storage\.invalid$/,
+        ),
+      ),
+    );
+  });
+});
+
 describe('an export without credentials', () => {
   it('says that the default chain found none, and which key sets them', async () => {
     for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
@@ -109,12 +146,7 @@ describe('an export without credentials', () => {
       AWS_SHARED_CREDENTIALS_FILE: '/nowhere',
     });
     const storage = s3Storage(
-      {
-        endpoint: 'http://127.0.0.1:9',
-        region: 'eu-central-1',
-        pathStyle: true,
-        auth: { mode: 'default_chain' },
-      },
+      { ...usual, endpoint: 'http://127.0.0.1:9', auth: { mode: 'default_chain' } },
       'bucket',
     );
     const found = await storage.read('ledger/manifest.json');
@@ -139,12 +171,7 @@ describe('an export whose credentials come from an endpoint that hangs', () => {
     });
     jest.spyOn(console, 'warn').mockReturnValue();
     const storage = s3Storage(
-      {
-        endpoint: 'http://127.0.0.1:9',
-        region: 'eu-central-1',
-        pathStyle: true,
-        auth: { mode: 'default_chain' },
-      },
+      { ...usual, endpoint: 'http://127.0.0.1:9', auth: { mode: 'default_chain' } },
       'bucket',
       { connectMs: 1000, answerMs: 200, callMs: 500 },
     );
