@@ -149,6 +149,8 @@ async function signal(pid: number, name: NodeJS.Signals, mark: string): Promise<
   if (!(await isServer(pid, mark))) return;
   try {
     process.kill(pid, name);
+    // A suspended process takes no other signal before it is continued.
+    process.kill(pid, 'SIGCONT');
   } catch (error) {
     // ESRCH: it has just exited by itself.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;

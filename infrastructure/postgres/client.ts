@@ -7,12 +7,14 @@ import type { SecuredUrl } from './tls.ts';
 
 /** A server that does not accept a connection within this time counts as unreachable. */
 const connectTimeoutMs = 10_000;
+/** The usual statements take no time, so an answer later than this is not coming, however busy the server is. */
+export const answerMs = 60_000;
 /** How long closing waits for a connection that no longer answers. */
 const closeMs = 1_000;
 
 /**
  * Runs `body` with a connection of its own, outside any pool. `options` are the driver's. If the connection is refused
- * or breaks in the meantime, the error says so.
+ * or breaks in the meantime, or a statement is not answered within `query_timeout`, the error says so.
  */
 export async function withClient<A>(
   url: string,
@@ -52,6 +54,7 @@ async function connect(url: string, options: ClientConfig): Promise<Client> {
 
 async function open({ url, tls }: SecuredUrl, options: ClientConfig) {
   const client = new Client({
+    query_timeout: answerMs,
     ...options,
     connectionString: withOwnSettings(url),
     ...tls,

@@ -78,6 +78,9 @@ const lacksSchema = (error: unknown): boolean => undefinedThings.has(sqlState(er
 const ofTheNetwork =
   /^(?:E(?:CONN(?:RESET|REFUSED|ABORTED)|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|PROTO|HOST(?:DOWN|UNREACH)|NET(?:DOWN|UNREACH|RESET)|NOTCONN|ADDRNOTAVAIL|MFILE|NFILE)|ERR_(?:STREAM|SOCKET|SSL|TLS)_\w+)$/;
 
+/** The driver's message for a statement that was not answered in time. */
+const noAnswer = 'Query read timeout';
+
 /** The driver's messages for connection errors, which are plain errors without a code. */
 const ofTheConnection = new Set([
   'Connection terminated',
@@ -85,7 +88,7 @@ const ofTheConnection = new Set([
   'Connection terminated due to connection timeout',
   'Client has encountered a connection error and is not queryable',
   'Client was closed and is not queryable',
-  'Query read timeout',
+  noAnswer,
   'timeout expired',
   'The server does not support SSL connections',
   'There was an error establishing an SSL connection',
@@ -102,11 +105,14 @@ export function brokenConnection(error: unknown): string | undefined {
   return undefined;
 }
 
-/** Says that the database is unreachable or read-only; the driver's message names neither it nor what was wanted. */
+/**
+ * Says that the database is unreachable, silent or read-only; the driver's message names neither it nor what was wanted.
+ */
 export function lossOf(error: unknown): string | undefined {
   const onlyReads = errorChain(error).find(({ code }) => code === '25006');
   if (onlyReads !== undefined) return `The database accepts no writes: ${onlyReads.message}`;
   if (error instanceof ConnectionError) return `The database cannot be reached: ${error.message}`;
+  if (brokenConnection(error) === noAnswer) return 'The database does not answer.';
   const wasLost =
     error instanceof BackendTerminatedError || error instanceof BackendTerminatedUnexpectedlyError;
   return wasLost ? `The database was lost: ${error.message}` : undefined;

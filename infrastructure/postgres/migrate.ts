@@ -62,7 +62,11 @@ export async function migrate(
   const applied = await withAdvisoryLock(
     url,
     migrationLock,
-    () => withClient(url, (client) => applyAll(client, migrations, functions)),
+    // A migration takes as long as the rows require, and ends with the lock.
+    (lost) =>
+      withClient(url, (client) => Promise.race([applyAll(client, migrations, functions), lost]), {
+        query_timeout: 0,
+      }),
     lockTimeoutMs,
   );
   if (applied === undefined)

@@ -11,6 +11,7 @@ import {
   startEmbeddedPostgres,
 } from '../../infrastructure/embedded-postgres/start.ts';
 import { makeTestFolder } from '../support/test-server.ts';
+import { timed } from '../support/undisturbed.ts';
 import {
   beginElsewhere,
   isLinux,
@@ -157,6 +158,15 @@ describe('the embedded PostgreSQL', () => {
       fsync: 'off',
     });
   });
+
+  it('stops although it is suspended', async () => {
+    const pid = await serverPid(dataDir);
+    process.kill(pid, 'SIGSTOP');
+    const { ms } = await timed(() => server.stop());
+    expect(await runs(pid)).toBe(false);
+    expect(ms).toBeLessThan(15_000);
+    server = await startEmbeddedPostgres({ dataDir, testing: true });
+  }, 60_000);
 
   it('starts again while the old server is still stopping', async () => {
     const stopping = server.stop();

@@ -5,8 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as t from 'io-ts';
 import { sql } from 'slonik';
 import { withAdvisoryLock } from '../../infrastructure/postgres/advisory-lock.ts';
+import { withClient } from '../../infrastructure/postgres/client.ts';
 import { openPool, row } from '../../infrastructure/postgres/pool.ts';
 import { longTransaction } from '../../infrastructure/postgres/long-transaction.ts';
+import { tcpProxy } from '../contract/tcp-proxy.ts';
 import { withDatabase } from '../support/database.ts';
 import { aKey, basicConfig, queries, startGateway } from '../support/gateway.ts';
 
@@ -70,6 +72,38 @@ describe('work under an advisory lock', () => {
       return new Promise<never>(() => undefined);
     });
     await expect(lost).rejects.toThrow();
+  });
+
+  it('fails, and so do its statements of any length, once the server answers no more', async () => {
+    const proxy = await tcpProxy();
+    const url = proxy.to(database.url());
+    let statement: Promise<unknown> | undefined;
+    const frozen = withAdvisoryLock(
+      url,
+      lock,
+      (lost) => {
+        const slow = withClient(
+          url,
+          async (client) => {
+            await client.query('select 1');
+            proxy.freeze();
+            return Promise.race([client.query('select pg_sleep(600)'), lost]);
+          },
+          { query_timeout: 0 },
+        );
+        statement = slow;
+        return slow;
+      },
+      0,
+      600,
+    );
+    await expect(frozen).rejects.toThrow('The database does not answer.');
+    await expect(statement).rejects.toThrow('The database does not answer.');
+    await proxy.close();
+  });
+
+  it('continues for longer than the server has to answer', async () => {
+    expect(await withAdvisoryLock(database.url(), lock, () => sleep(600, 'done'), 0, 300)).toBe('done');
   });
 });
 
