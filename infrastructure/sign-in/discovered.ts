@@ -1,4 +1,4 @@
-/** Providers seldom change what they publish, and the library renews their keys. */
+/** Providers seldom change what they publish here: their keys are not part of it. */
 const freshMs = 60 * 60_000;
 
 /** How long the last value stays in use when it cannot be renewed. */

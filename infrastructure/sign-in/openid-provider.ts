@@ -16,10 +16,10 @@ export function openIdProvider(oidc: OidcConfig, redirectUri: string): IdentityP
   const asking = async <A>(
     request: (configuration: client.Configuration) => Promise<A>,
   ): Promise<Either<ProviderFault, A>> => {
-    const configuration = await caught(() => discovered.current());
+    const metadata = await caught(() => discovered.current());
     // Discovery is not about a person, so its failure is always that of the provider.
-    if (E.isLeft(configuration)) return E.left({ ...configuration.left, kind: 'unavailable' });
-    const answer = await caught(() => request(configuration.right));
+    if (E.isLeft(metadata)) return E.left({ ...metadata.left, kind: 'unavailable' });
+    const answer = await caught(() => request(configurationOf(oidc, metadata.right)));
     if (E.isLeft(answer) && answer.left.kind === 'unavailable') discovered.doubt();
     return answer;
   };
@@ -91,22 +91,31 @@ async function claimsOf(
   return mergedClaims(claims, more);
 }
 
-/** The issuer must equal the requested one exactly; its clock may be off by the tolerance. */
-async function discover(oidc: OidcConfig): Promise<client.Configuration> {
-  const issuer = new URL(oidc.issuer);
-  const insecure = issuer.protocol === 'http:' ? [client.allowInsecureRequests] : [];
-  const found = await client.discovery(issuer, oidc.clientId, undefined, client.None(), {
+const isInsecure = (oidc: OidcConfig): boolean => new URL(oidc.issuer).protocol === 'http:';
+
+/** The issuer must equal the requested one exactly. */
+async function discover(oidc: OidcConfig): Promise<client.ServerMetadata> {
+  const found = await client.discovery(new URL(oidc.issuer), oidc.clientId, undefined, client.None(), {
     [client.customFetch]: boundedFetch,
-    execute: insecure,
+    execute: isInsecure(oidc) ? [client.allowInsecureRequests] : [],
   });
+  return found.serverMetadata();
+}
+
+/**
+ * The library keeps a provider's keys with its configuration, and asks for them again after a minute at the earliest. A
+ * new configuration for each use has the present keys: a sign-in cannot be repeated with the same code.
+ */
+function configurationOf(oidc: OidcConfig, metadata: client.ServerMetadata): client.Configuration {
   const configuration = new client.Configuration(
-    found.serverMetadata(),
+    metadata,
     oidc.clientId,
     { [client.clockTolerance]: clockToleranceSecs },
-    authenticationOf(found.serverMetadata(), oidc.clientSecret),
+    authenticationOf(metadata, oidc.clientSecret),
   );
   configuration[client.customFetch] = boundedFetch;
-  for (const each of [...insecure, client.enableNonRepudiationChecks]) each(configuration);
+  if (isInsecure(oidc)) client.allowInsecureRequests(configuration);
+  client.enableNonRepudiationChecks(configuration);
   return configuration;
 }
 

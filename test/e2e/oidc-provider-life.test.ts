@@ -296,6 +296,20 @@ describe('an identity provider', () => {
     },
   );
 
+  it('that replaces its keys at once is asked for the new ones at the next sign-in', async () => {
+    await anew();
+    asMember('rotated', []);
+    provider.insteadOf = (req, res) => {
+      if (req.url !== '/jwks') return false;
+      const old = { kty: 'RSA', kid: 'old', alg: 'RS256', n: 'AQAB', e: 'AQAB' };
+      res.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [old] }));
+      return true;
+    };
+    expect(refusal(await newBrowser().signIn())).toEqual([401, 'invalid_credentials']);
+    provider.insteadOf = () => false;
+    expect((await newBrowser().signIn()).status).toBe(302);
+  });
+
   it('with non-ASCII letters in its status line is answered with 503', async () => {
     await anew();
     provider.insteadOf = (req) => {
