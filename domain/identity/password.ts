@@ -1,5 +1,5 @@
 /** Minimum number of characters in a new password: enough that guessing it online is hopeless. */
-const minPasswordChars = 12;
+export const minPasswordChars = 12;
 
 /** Maximum number of bytes in a password: any passphrase fits, and no login makes the hash read a megabyte. */
 export const maxPasswordBytes = 1024;

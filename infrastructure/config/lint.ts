@@ -43,7 +43,7 @@ export function lintConfig(loaded: LoadedConfig, knowledge: LintKnowledge): read
     ...routes.flatMap((each) => overclaimed(each, knowledge)),
     ...routes.flatMap((each) => withoutStreamUsage(each, reaching)),
     ...routes.flatMap(withoutRouterPolicy),
-    ...routes.flatMap(ofNoPublisher),
+    ...routes.flatMap((each) => ofNoPublisher(each, knowledge)),
     ...hardBudgetNotes(loaded.config, routes, reaching),
     ...transportFindings(loaded.config, knowledge.plainHosts),
     ...pathsWithoutMatch(loaded.config),
@@ -119,11 +119,13 @@ const isChatStyle = ({ compatibility }: RouteConfig, { kind }: ProviderConfig): 
   return style === 'runtime_chat' || style === 'endpointb_chat';
 };
 
-/** The publishers on platform A whose models the gateway can call. */
-const publishers = /^(?:google|anthropic)\//;
-
-const ofNoPublisher = ({ route, provider, path }: PlacedRoute): readonly Finding[] =>
-  route.enabled && provider.kind === 'cloud_a_platform' && !publishers.test(route.upstreamModel)
+const ofNoPublisher = (
+  { route, provider, path }: PlacedRoute,
+  { canServe }: LintKnowledge,
+): readonly Finding[] =>
+  route.enabled &&
+  provider.kind === 'cloud_a_platform' &&
+  !capabilities.some((capability) => canServe(provider.kind, route, capability))
     ? [
         finding(
           [...path, 'upstream_model'],

@@ -2,7 +2,6 @@ import * as t from 'io-ts';
 import { type CommonQueryMethods, type DatabasePool, type FragmentSqlToken, sql } from 'slonik';
 import type {
   CatalogueInsight,
-  LastDay,
   ListedModel,
   ListedRoute,
   ModelFilter,
@@ -105,7 +104,7 @@ async function models(
     await routesWhere(connection, insight, sql.fragment`r.model_key = any (${sql.array(keys, 'text')})`),
     ({ modelKey }) => modelKey,
   );
-  const lastDays: (key: string) => LastDay = await lastDayOf(connection, 'model_key', keys);
+  const lastDays = await lastDayOf(connection, 'model_key', keys);
   return rows.map(({ model_key, enabled, created_at }) => ({
     modelKey: model_key,
     enabled,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { get, request, type ServerResponse } from 'node:http';
+import { get, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestGateway } from '../support/gateway.ts';
@@ -110,6 +110,15 @@ describe('a request that is rejected before it is read', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
     gateway = await gatewayWith({ max_in_flight: 2, max_in_flight_per_owner: 1 });
+  });
+
+  // Not by `fetch`, which adds a header of its own.
+  it.each(['POST', 'GET'])('%s without an `Accept` header is not acceptable (406)', async (method) => {
+    const headers = { authorization: `Bearer ${scene.key}`, 'content-type': 'application/json' };
+    const call = request(`${gateway.url}/mcp/slow`, { method, headers }).end();
+    const [answer] = (await once(call, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect([answer.statusCode, answer.headers['x-gateway-error']]).toEqual([406, 'not_acceptable']);
   });
 
   it.each<[string, number, Terms]>([

@@ -2,11 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import { type LintKnowledge, lintConfig } from '../../infrastructure/config/lint.ts';
 import { parseConfig } from '../../infrastructure/config/load.ts';
 import { plainHosts } from '../../infrastructure/postgres/hosts.ts';
+import { implementations } from '../../infrastructure/providers/registry.ts';
 import { costWithin } from '../support/cost.ts';
 
 const allKnown: LintKnowledge = {
   hasPrice: () => true,
-  canServe: () => true,
+  canServe: (kind, route, capability) => implementations[kind].supports(route)[capability],
   plainHosts,
 };
 

@@ -10,7 +10,7 @@ import { type AdminEndpointPorts, type OpenCall, type OpenRoute, openRoute } fro
 import { arrayOf, choiceValue, flagValue, objectOf, textValue } from '../answers.ts';
 import { type Inputs, readInputs, type ValuesOf } from './inputs.ts';
 import { maxLoginBytes } from './login-bodies.ts';
-import { codeInput, passwordInput, sessionOf } from './session-routes.ts';
+import { codeInput, newPasswordInput, passwordInput, sessionOf } from './session-routes.ts';
 
 export interface OwnAccessRoutesPorts extends AdminEndpointPorts {
   /** Also accepts a session that may only enrol. */
@@ -36,7 +36,7 @@ const proofErrors = [
 
 const present = { password: passwordInput };
 const presentAndCode = { ...present, code: codeInput };
-const passwords = { current_password: passwordInput, new_password: passwordInput };
+const passwords = { current_password: passwordInput, new_password: newPasswordInput };
 
 /** A person's own second factor and password. Each change requires the current password again. */
 export const ownAccessRoutes = (ports: OwnAccessRoutesPorts): readonly OpenRoute[] => [

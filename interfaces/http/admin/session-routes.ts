@@ -6,7 +6,12 @@ import * as t from 'io-ts';
 import type { LoggedIn } from '../../../application/admin/log-in.ts';
 import type { Login } from '../../../application/admin/proof.ts';
 import type { CurrentSession } from '../../../application/admin/session.ts';
-import { isPasswordTooLong, maxEmailChars, maxPasswordBytes } from '../../../domain/identity/password.ts';
+import {
+  isPasswordTooLong,
+  maxEmailChars,
+  maxPasswordBytes,
+  minPasswordChars,
+} from '../../../domain/identity/password.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { isString, type JsonObject } from '../../../domain/shared/json.ts';
 import { closingWhenTooSlow } from '../body-pace.ts';
@@ -153,12 +158,16 @@ const presentSession =
 const loggedEmail = ({ email, password }: JsonObject): string | undefined =>
   isString(email) && email.includes('@') && email !== password ? email : undefined;
 
-/** A password as typed, current or new. */
-export const passwordInput = input(
-  `must be text of 1 to ${maxPasswordBytes} bytes`,
-  { type: 'string', format: 'password', minLength: 1, maxLength: maxPasswordBytes },
-  (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
-);
+/** A password as typed. What is described as its least length is judged later, except that it is not empty. */
+const passwordOf = (minLength: number) =>
+  input(
+    `must be text of 1 to ${maxPasswordBytes} bytes`,
+    { type: 'string', format: 'password', minLength, maxLength: maxPasswordBytes },
+    (given) => (typeof given === 'string' && given !== '' && !isPasswordTooLong(given) ? given : undefined),
+  );
+
+export const passwordInput = passwordOf(1);
+export const newPasswordInput = passwordOf(minPasswordChars);
 
 /** Longer than any code with spaces and dashes. */
 const maxCodeChars = 64;

@@ -58,10 +58,13 @@ export interface Cluster {
 
 type Needed = Pick<Programs, 'etcd' | 'patroni' | 'haproxy' | 'postgresBin'>;
 
-export async function startCluster(programs: Needed, folder: string, size = 3): Promise<Cluster> {
+/** The primary, its synchronous standby, and one more, which takes the place of a member that is down. */
+const clusterSize = 3;
+
+export async function startCluster(programs: Needed, folder: string): Promise<Cluster> {
   const etcd = await startEtcd(programs, folder);
   const members: Member[] = [];
-  for (let number = 1; number <= size; number += 1)
+  for (let number = 1; number <= clusterSize; number += 1)
     members.push(await startMember(programs, folder, `member${number}`, etcd.url));
   const balancer = await startBalancer(programs, folder, members);
   const called = (name: string): Member => {
@@ -84,7 +87,7 @@ export async function startCluster(programs: Needed, folder: string, size = 3): 
       let rebuildAt = performance.now() + strayMs;
       return until('the cluster is whole', withinMs, async () => {
         const views = await Promise.all(members.map(viewOf));
-        const leader = views.map(leaderOfWhole(size)).find((each) => each !== undefined);
+        const leader = views.map(leaderOfWhole(clusterSize)).find((each) => each !== undefined);
         if (leader !== undefined || performance.now() < rebuildAt) return leader;
         const lost = views.flatMap(strayIn).map(called).at(0);
         if (lost === undefined) return undefined;

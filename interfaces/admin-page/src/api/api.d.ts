@@ -9418,4 +9418,4 @@ export interface operations {
         };
     };
 }
-// Of the description with SHA-256 b4de2e2427ad0d09529e4d13b4123a9448da1458961f41d6ba6da6eef3dca7b6.
+// Of the description with SHA-256 780c756b6142ac99e897bce35e92c0dbb172778b17144a50916a0ce51aa8251b.
