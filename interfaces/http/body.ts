@@ -194,7 +194,7 @@ class Reading {
     req.once('end', this.end);
     req.once('error', this.breakOff);
     req.once('close', this.breakOff);
-    req.once(malformedBody, (fault: GatewayError) => this.stop(fault));
+    req.once(malformedBody, this.refuse);
   }
 
   private readonly collect = (piece: Buffer): void => {
@@ -221,17 +221,20 @@ class Reading {
   };
 
   private readonly breakOff = (): void => this.done(E.left(brokenOff));
+  private readonly refuse = (fault: GatewayError): void => this.stop(fault);
 
   private stop(error: GatewayError): void {
     this.done(E.left(error));
     this.req.resume();
   }
 
+  /** The request keeps none of the listeners, which have the body: its answer may take minutes. */
   private done(read: Either<GatewayError, Pieces>): void {
     if (this.isOver) return;
     this.isOver = true;
-    this.req.off('data', this.collect);
-    this.req.off('end', this.end);
+    const { req } = this;
+    req.off('data', this.collect).off('end', this.end).off(malformedBody, this.refuse);
+    req.off('error', this.breakOff).off('close', this.breakOff);
     this.arriving?.over();
     this.decompression?.cancel();
     if (E.isLeft(read)) this.drop();

@@ -13,6 +13,7 @@ import { bodyPace } from '../../interfaces/http/body-pace.ts';
 import { type BodyTerms, readJsonBody } from '../../interfaces/http/body.ts';
 import { bodyTurns } from '../../interfaces/http/body-turns.ts';
 import { loadGate } from '../../interfaces/http/load-gate.ts';
+import { malformedBody } from '../../interfaces/http/malformed-request.ts';
 
 /** A body that arrives as the test controls, and the number of bytes held for it. */
 function arriving(headers: Record<string, string>, over: Partial<BodyTerms> = {}) {
@@ -44,6 +45,23 @@ const gzip = { 'content-encoding': 'gzip' };
 const noise = Buffer.from(Array.from({ length: 60_000 }, (_, at) => (at * 7919 * (at % 251)) % 256));
 
 describe('a request body', () => {
+  it.each([
+    ['is read', {}, (req: PassThrough) => req.end('{}'), true],
+    ['is read, compressed', gzip, (req: PassThrough) => req.end(gzipSync('{}')), true],
+    ['is refused', {}, (req: PassThrough) => req.end('x'.repeat(2e6)), false],
+    ['broke off', {}, (req: PassThrough) => req.destroy(), false],
+  ])(
+    'that %s is no longer held by its request, whose answer may take minutes',
+    async (_, headers, send, isRead) => {
+      const { req, read } = arriving(headers);
+      const events = ['data', 'end', 'error', 'close', malformedBody];
+      expect(events.map((event) => req.listenerCount(event))).toEqual([1, 1, 1, 1, 1]);
+      send(req);
+      expect(E.isRight(await read)).toBe(isRead);
+      expect(events.map((event) => req.listenerCount(event))).toEqual([0, 0, 0, 0, 0]);
+    },
+  );
+
   it.each([
     ['as it is', {}, noise],
     ['compressed', gzip, gzipSync(noise)],

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import * as E from 'fp-ts/lib/Either.js';
+import { pipe } from 'fp-ts/lib/function.js';
 import type { ParsedRequest, Family, ModelAnswer, ModelRequest } from '../../../application/model-request.ts';
 import type { Clock } from '../../../application/ports/clock.ts';
 import type { Decompress } from '../../../application/ports/decompression.ts';
@@ -71,15 +72,10 @@ export function modelEndpoint<A extends ParsedRequest>(
     known: E.Either<GatewayError, Caller>,
     lease: Lease,
   ): Promise<void> => {
-    const [body, caller] = await readAsCaller(
-      () => bodyOf(ports, context, lease),
-      known,
-      () => ports.authenticate(context.req),
-    );
-    if (E.isLeft(caller)) return refuse(context, telemetry, caller.left);
-    const request = modelRequest(ports, context, telemetry, caller.right, lease, body);
-    const answer = await ports.serve(family, request);
-    setLimitHeaders(ports, context, format.envelope, answer.limits ?? caller.right.limits);
+    const request = await requestOf(ports, context, telemetry, known, lease);
+    if (E.isLeft(request)) return refuse(context, telemetry, request.left);
+    const answer = await ports.serve(family, request.right);
+    setLimitHeaders(ports, context, format.envelope, answer.limits ?? request.right.caller.limits);
     if (answer.kind === 'stream') await sendStream(context, format, ports.keepAlive, answer.deliver);
     else if (answer.kind === 'refused')
       sendError(context, format.envelope, answer.error, connectionHeaders(answer.error));
@@ -133,6 +129,25 @@ const bodyOf = (
     turns,
     decompress,
   });
+
+/** A function of its own, because one that waits keeps all its values: the answer may take minutes. */
+async function requestOf(
+  ports: ModelEndpointPorts,
+  context: RequestContext,
+  telemetry: RequestTelemetry,
+  known: E.Either<GatewayError, Caller>,
+  lease: Lease,
+): Promise<E.Either<GatewayError, ModelRequest>> {
+  const [body, caller] = await readAsCaller(
+    () => bodyOf(ports, context, lease),
+    known,
+    () => ports.authenticate(context.req),
+  );
+  return pipe(
+    caller,
+    E.map((each) => modelRequest(ports, context, telemetry, each, lease, body)),
+  );
+}
 
 function modelRequest(
   { clock }: ModelEndpointPorts,
