@@ -4,13 +4,12 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { blocksOf, systemText } from '../../../domain/messages/blocks.ts';
 import { exactObject, inputOf } from '../../../domain/calls/call-input.ts';
 import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
-import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { readCall } from '../../../domain/chat/read-call.ts';
 import { isThinkingPart } from '../../../domain/reasoning/reasoning-fields.ts';
 import { isAbsent, isString, type Json, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
 import {
   answersNoCall,
   emptyConversation,
-  fieldError,
   unsupportedType,
   stringOf,
   unavailableWord,
@@ -147,14 +146,10 @@ function imageParts(made: readonly JsonObject[], path: string, buckets: Readable
 }
 
 function addCall(call: JsonObject, path: string, signature: string | undefined, turns: Turns): Step {
-  const called = calledFunction(call, path);
+  const called = readCall(call, path);
   if (E.isLeft(called)) return called;
-  const { name, members } = called.right;
-  const id = stringOf(call, 'id', path);
-  if (E.isLeft(id)) return id;
-  const text = members['arguments'] ?? '';
-  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
-  turns.call(id.right, name, inputOf(text), signature);
+  const { id, name, text } = called.right;
+  turns.call(id, name, inputOf(text), signature);
   return done;
 }
 

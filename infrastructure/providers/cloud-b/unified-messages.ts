@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
-import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { readCall } from '../../../domain/chat/read-call.ts';
 import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
@@ -172,16 +172,11 @@ const assistantImages = ({ role, images }: JsonObject, path: string, names: Docu
     : E.right([]);
 
 function toolUse(call: JsonObject, path: string, { ids, tools }: Writing): Either<GatewayError, JsonObject> {
-  const called = calledFunction(call, path);
+  const called = readCall(call, path);
   if (E.isLeft(called)) return called;
-  const { name, members } = called.right;
-  const id = stringOf(call, 'id', path);
-  if (E.isLeft(id)) return id;
-  const text = members['arguments'] ?? '';
-  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
-  if (!tools)
-    return E.right({ text: `The tool ${name} was called (${id.right}) with: ${text.trim() || '{}'}` });
-  const toolUseId = ids.ofCall(id.right);
+  const { id, name, text } = called.right;
+  if (!tools) return E.right({ text: `The tool ${name} was called (${id}) with: ${text.trim() || '{}'}` });
+  const toolUseId = ids.ofCall(id);
   return E.right({
     toolUse: { toolUseId, name: calledName(name), input: inputOf(text) },
     ...markOf(call),

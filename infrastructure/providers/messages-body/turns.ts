@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import { inputOf } from '../../../domain/calls/call-input.ts';
 import { systemBlocks, textOfSystem } from '../../../domain/messages/blocks.ts';
 import { assistantMembers } from '../../../domain/chat/assistant-message.ts';
-import { calledFunction } from '../../../domain/chat/chat-functions.ts';
+import { readCall } from '../../../domain/chat/read-call.ts';
 import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts';
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import { isAbsent, isString, type JsonObject, objectsOf } from '../../../domain/shared/json.ts';
@@ -158,16 +158,12 @@ const assistantImages = ({ role, images }: JsonObject, path: string, { media }: 
   role === 'assistant' && !isAbsent(images) ? contentBlocks(images, `${path}.images`, media) : E.right([]);
 
 function toolUse(call: JsonObject, path: string, rules: TurnRules): Either<GatewayError, JsonObject> {
-  const called = calledFunction(call, path);
+  const called = readCall(call, path);
   if (E.isLeft(called)) return called;
-  const { name, members } = called.right;
-  const id = stringOf(call, 'id', path);
-  if (E.isLeft(id)) return id;
-  const text = members['arguments'] ?? '';
-  if (!isString(text)) return E.left(fieldError(`${path}.function.arguments`, 'must be a string.'));
+  const { id, name, text } = called.right;
   return E.right({
     type: 'tool_use',
-    id: rules.ids.ofCall(id.right),
+    id: rules.ids.ofCall(id),
     name,
     input: inputOf(text),
     ...markOf(call),
