@@ -164,6 +164,7 @@ describe('reasoning controls', () => {
     ['gemini-3.7-flash', 'LOW'],
     ['gemini-3.8-flash-001', 'LOW'],
     ['gemini-3.1-pro-preview', 'LOW'],
+    ['gemini-4-hydrogen', 'LOW'],
     ['gemini-flash-latest', 'LOW'],
   ])('efforts minimal and none on %s become the lowest level of the model, %s', (model, thinkingLevel) => {
     expect(thinking({ reasoning_effort: 'minimal' }, model)).toEqual({
@@ -188,10 +189,15 @@ describe('reasoning controls', () => {
         thinkingBudget,
         includeThoughts: true,
       });
-    expect(thinking({ reasoning: { effort } }, newer)).toEqual({
-      thinkingLevel: 'HIGH',
-      includeThoughts: true,
-    });
+    const highestLevel = {
+      [newer]: 'HIGH',
+      'gemini-4-argon': 'HIGH',
+      'gemini-4-carbon': 'HIGH',
+      'gemini-4-hydrogen': 'XHIGH',
+      'gemini-4-hydrogen-001': 'XHIGH',
+    };
+    for (const [model, thinkingLevel] of Object.entries(highestLevel))
+      expect(thinking({ reasoning: { effort } }, model)).toEqual({ thinkingLevel, includeThoughts: true });
   });
 
   it.each([

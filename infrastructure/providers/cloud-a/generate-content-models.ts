@@ -27,6 +27,13 @@ export const lowestLevel = (model: string): string =>
   /-flash(-|@|$)/.test(model) && (generationOf(model) ?? 0) < 3.7 ? 'MINIMAL' : 'LOW';
 
 /**
+ * The highest thinking level. Only one model has a level above `HIGH`, and all others reject it:
+ * https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/guides/gemini-4-hydrogen
+ */
+export const highestLevel = (model: string): string =>
+  /^gemini-4-hydrogen(-|@|$)/.test(model) ? 'XHIGH' : 'HIGH';
+
+/**
  * Models of generation 3 and later reject a call of theirs that is sent back without its thought signature. If the
  * caller did not keep it, this value replaces it: the platform documents it for calls without a signature.
  */

@@ -10,7 +10,13 @@ import {
 } from '../../../domain/reasoning/reasoning-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
 import { namedKey } from '../../../domain/shared/named-key.ts';
-import { highestBudget, lowestBudget, lowestLevel, thinksInLevels } from './generate-content-models.ts';
+import {
+  highestBudget,
+  highestLevel,
+  lowestBudget,
+  lowestLevel,
+  thinksInLevels,
+} from './generate-content-models.ts';
 import type { OwnField } from './generate-content-own-fields.ts';
 
 /** The thinking budget of an effort, for models that take no levels: the platform's own figures. */
@@ -90,7 +96,7 @@ function askedConfig(
 
 function withEffort({ field, value }: FieldValue<string>, model: string): Either<GatewayError, JsonObject> {
   const [name, known, highest] = thinksInLevels(model)
-    ? ['thinkingLevel', new Map([...levels, ['minimal', lowestLevel(model)]]), 'HIGH']
+    ? ['thinkingLevel', new Map([...levels, ['minimal', lowestLevel(model)]]), highestLevel(model)]
     : ['thinkingBudget', budgets, highestBudget(model)];
   const amount = above.has(value) ? highest : known.get(value);
   if (amount !== undefined) return E.right({ [name]: amount, includeThoughts: true });
