@@ -9,6 +9,7 @@ export interface AgentHarness {
 const rows: readonly (readonly [pattern: RegExp, key: string, label: string])[] = [
   [/^codex[_-]/, 'codex', 'Codex'],
   [/^opencode\//, 'opencode', 'opencode'],
+  [/^pi\//, 'pi', 'pi'],
   [/^QwenCode\//, 'qwen-code', 'Qwen Code'],
   [/^GeminiCLI/, 'gemini-cli', 'Gemini CLI'],
   // Qwen Code's messages mode poses as Claude Code; its major version is 0.
