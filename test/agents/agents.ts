@@ -53,7 +53,7 @@ const addMcp = ({ name, url }: NonNullable<Place['mcp']>, key: string): readonly
 const claudeCode: Agent = {
   name: 'claude-code',
   package: '@anthropic-ai/claude-code',
-  version: '2.1.329',
+  version: '2.1.332',
   command: 'claude',
   installScripts: ['@anthropic-ai/claude-code'],
   readFile: (file) => ({ name: 'Read', arguments: { file_path: file } }),
@@ -91,7 +91,7 @@ const claudeCode: Agent = {
 const codex: Agent = {
   name: 'codex',
   package: '@openai/codex',
-  version: '0.169.0',
+  version: '0.171.0',
   command: 'codex',
   installScripts: [],
   // The tool is in a namespace, `mcp__<name>`.
