@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import OpenAI from 'openai';
+import { VERSION } from 'openai/version';
 import { idHeader, hello, costOf, narrowKey, tools, openaiScene } from './openai-scene.ts';
 import { eventually, outcomesOf } from './traces.ts';
 
@@ -64,7 +65,7 @@ describe('the unmodified openai client: whole answers', () => {
         caller_service: 'checkout',
         caller_component: 'basket',
         caller_env: 'test',
-        user_agent_raw: 'OpenAI/JS 7.55.0',
+        user_agent_raw: `OpenAI/JS ${VERSION}`,
         agent_harness_key: 'openai_sdk',
         metadata_json: {
           operation: 'chat_completions',
