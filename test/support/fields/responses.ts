@@ -10,7 +10,9 @@ const items = (...input: readonly Json[]): JsonObject => ({ input });
 const controls: Scene = {
   given: { input: 'Hi' },
   fields: {
+    access_programs: { cyber: mark('program') },
     background: true,
+    background_options: { completion_window: 'soonest', continuation_id: mark('continuation') },
     context_management: [{ type: 'compaction', compact_threshold: 77 }],
     conversation: mark('conversation'),
     include: [mark('include')],
@@ -112,6 +114,7 @@ const said: readonly Scene[] = [
         output: mark('output'),
       },
       'input[1] (item_reference)': { type: 'item_reference', id: mark('reference') },
+      'input[1] (configuration_update)': { type: 'configuration_update', reasoning: { effort: 'low' } },
       'input[1] (compaction)': { type: 'compaction', encrypted_content: mark('compaction') },
     },
   },
