@@ -432,6 +432,12 @@ describe('the output format and the service tier', () => {
   ])('%j is rejected with the field named', (body, param) => {
     expect(rejected(body as JsonObject)).toBe(param);
   });
+
+  it('an effort in the platform’s `outputConfig` is rejected with the field to use', () => {
+    expect(asked({ outputConfig: { effort: 'low' } })).toMatchObject({
+      left: { message: '`outputConfig.effort` is not sent: ask for it in `output_config.effort`.' },
+    });
+  });
 });
 
 describe('`extra_body`', () => {

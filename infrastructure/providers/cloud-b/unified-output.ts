@@ -43,6 +43,8 @@ const platformMembers = ['textFormat', 'text_format'] as const;
 
 function ownFormats(config: JsonObject, path: string): Formats {
   const unknown = foreignMember(config, platformMembers);
+  if (unknown === 'effort')
+    return E.left(fieldError(`${path}.effort`, 'is not sent: ask for it in `output_config.effort`.'));
   if (unknown !== undefined)
     return E.left(fieldError(`${path}.${namedKey(unknown)}`, 'is not a field of it.'));
   return E.right(platformFormats(config, path));
