@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { timed } from '../support/undisturbed.ts';
 import { limitHeadersOf, limitsConfig, limitsScene, type Reply } from './limits-scene.ts';
 import { eventually, outcomesOf, tracesIn } from './traces.ts';
 
 const { ask, query, secondsBeforeEnd, gateways, upstream } = limitsScene();
 const traceOf = tracesIn(query);
-beforeAll(() => secondsBeforeEnd(50));
+beforeEach(() => secondsBeforeEnd(50));
 
 const statuses = (replies: readonly Reply[]): readonly number[] =>
   replies.map(({ status }) => status).toSorted((one, other) => one - other);

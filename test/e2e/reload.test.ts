@@ -63,10 +63,11 @@ const inForce = async (): Promise<unknown> => {
   );
   return row;
 };
+const workers = (): readonly number[] => logged(serving, 'listening').map(({ pid }) => Number(pid));
 /** Waits until each of the two workers has logged the outcome. */
-async function hangUp(message: string, workers: readonly number[] = []): Promise<string> {
+async function hangUp(message: string, alsoTo: readonly number[] = []): Promise<string> {
   const before = logged(serving, message).length;
-  for (const worker of workers) process.kill(worker, 'SIGHUP');
+  for (const worker of alsoTo) process.kill(worker, 'SIGHUP');
   serving.child.kill('SIGHUP');
   await times(serving, message, before + 2);
   return String(logged(serving, message).at(-1)?.['problem']);
@@ -106,9 +107,14 @@ describe('SIGHUP', () => {
   it('removes no more than half if it is sent twice before it is refused: programs that watch files do that', async () => {
     await write(config(2, ['fast']));
     const before = logged(serving, refused).length;
-    serving.child.kill('SIGHUP');
-    await sleep(10);
-    serving.child.kill('SIGHUP');
+    // The workers stand still meanwhile: neither has refused the first when the second is sent.
+    for (const worker of workers()) process.kill(worker, 'SIGSTOP');
+    for (let sent = 0; sent < 2; sent += 1) {
+      serving.child.kill('SIGHUP');
+      // Signals of one kind become one if the second is sent before the supervisor has received the first.
+      await sleep(300);
+    }
+    for (const worker of workers()) process.kill(worker, 'SIGCONT');
     await times(serving, refused, before + 4);
     expect(await inForce()).toEqual({ ...all, keys: 2 });
     await write(config(2));
@@ -118,8 +124,7 @@ describe('SIGHUP', () => {
   it('removes more than half only if it is sent again for the same file', async () => {
     await write(config(2, ['fast']));
     // Sent to every process of the gateway at once, it is one request and not a second one.
-    const workers = logged(serving, 'listening').map(({ pid }) => Number(pid));
-    expect(await hangUp(refused, workers)).toContain('would remove 2 of 3 models');
+    expect(await hangUp(refused, workers())).toContain('would remove 2 of 3 models');
     await sleep(1500);
     expect(await inForce()).toEqual({ ...all, keys: 2 });
     // Another file needs its own confirmation.

@@ -345,11 +345,11 @@ describe('default_chain', () => {
   ];
   let before: Record<string, string | undefined>;
   let asked: number;
-  let mood: { delayMs?: number; status?: number; lifeMs: number; hangs?: boolean };
+  let mood: { delayMs?: number; status?: number; lifeMs: number; hangs?: () => void };
   const chainServer = createServer((_, response) => {
     asked += 1;
     const n = asked;
-    if (mood.hangs === true) return;
+    if (mood.hangs !== undefined) return mood.hangs();
     setTimeout(() => {
       response.writeHead(mood.status ?? 200, { 'content-type': 'application/json' });
       response.end(
@@ -428,19 +428,20 @@ describe('default_chain', () => {
   });
 
   it('obtains credentials again after an attempt without an answer, which it neither waits for nor leaves open', async () => {
-    const usual = AbortSignal.timeout.bind(AbortSignal);
-    const timeout = jest.spyOn(AbortSignal, 'timeout').mockImplementation(() => usual(500));
+    const timeout = new AbortController();
+    const limits = jest.spyOn(AbortSignal, 'timeout').mockReturnValueOnce(timeout.signal);
     // The library itself warns of it.
     const warn = jest.spyOn(console, 'warn').mockReturnValue();
-    mood = { ...mood, hangs: true };
+    // The time is over as soon as the service is asked, however slow the machine is.
+    mood = { ...mood, hangs: () => timeout.abort() };
     const authenticate = requestSigning(signingOf({ auth: chained }), context);
     const answer = async () => (await authenticate(request())) as E.Either<unknown, OutboundRequest>;
     expect(E.isRight(await answer())).toBe(false);
     expect(asked).toBe(1);
     await eventually(async () => (await connections()) === 0 || undefined);
-    mood = { ...mood, hangs: false };
+    mood = { lifeMs: mood.lifeMs };
     await eventually(async () => E.isRight(await answer()) || undefined);
-    timeout.mockRestore();
+    limits.mockRestore();
     warn.mockRestore();
   });
 

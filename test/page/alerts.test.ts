@@ -1,18 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { basicConfig } from '../support/gateway.ts';
 import { pageScene } from './page-scene.ts';
-import {
-  axeInBothThemes,
-  csvOf,
-  filtersOf,
-  searchOf,
-  sidewaysAt360,
-  whileFailing,
-  withinOneDay,
-} from './report-pages.ts';
+import { axeInBothThemes, csvOf, filtersOf, searchOf, sidewaysAt360, whileFailing } from './report-pages.ts';
 
 const usage = { 'x-simulate': 'prompt-tokens=1000&completion-tokens=0&total-tokens=1000' };
-withinOneDay();
 const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
     more: {

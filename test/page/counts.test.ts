@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { eventually } from '../e2e/traces.ts';
-import { withinOneDay } from './report-pages.ts';
 import { requestsScene } from './requests-scene.ts';
 
-withinOneDay();
 const scene = requestsScene();
 
 beforeAll(async () => {

@@ -214,7 +214,7 @@ describe('an MCP server', () => {
     const page = await scene.open(`${root}?open=files`);
     const drawer = drawerOf(page, 'Our files');
     const health = drawer.getByRole('region', { name: 'Health' }).getByRole('status');
-    await health.getByText(/^answered in \d+ ms, revision \d{4}-\d\d-\d\d, at/).waitFor();
+    await health.getByText(/^answered in [\d,]+ ms, revision \d{4}-\d\d-\d\d, at/).waitFor();
     const tools = drawer.getByRole('region', { name: '3 tools, 1 open' });
     const cells = async (name: string) =>
       (await tools.getByRole('row').filter({ hasText: name }).getByRole('cell').allInnerTexts()).map((text) =>

@@ -1,22 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { beforeAll } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { becomesTrue } from '../support/browser.ts';
 import { axeViolations } from './page-scene.ts';
-
-const dayMs = 86_400_000;
-
-/** Longer than such a suite takes, also on a busy machine. */
-const suiteMs = 120_000;
-
-/** Delays a suite to the next day (UTC) if this one is about to end: spend of today is 0 at midnight. */
-export function withinOneDay(): void {
-  beforeAll(async () => {
-    const left = dayMs - (Date.now() % dayMs);
-    if (left < suiteMs) await sleep(left);
-  }, 2 * suiteMs);
-}
 
 /** Makes the API fail at these addresses while `look` runs. */
 export async function whileFailing(page: Page, url: string, look: () => Promise<void>): Promise<void> {

@@ -89,7 +89,7 @@ describe('one request', () => {
       'First token',
       'Settled in the ledger and recorded',
     ]);
-    expect(await firstToken(page)).toMatch(/^\d+ ms$/);
+    expect(await firstToken(page)).toMatch(/^[\d,]+ ms$/);
     await scene.query('update request_logs set first_token_ms = null where request_log_id = $1', [id]);
     await page.reload();
     await steps.getByText('Settled').waitFor();

@@ -1,10 +1,9 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { basicConfig, pricedAt } from '../support/gateway.ts';
 import { pageScene } from './page-scene.ts';
-import { csvOf, withinOneDay } from './report-pages.ts';
+import { csvOf } from './report-pages.ts';
 
 const usage = { 'x-simulate': 'prompt-tokens=12345678&completion-tokens=0&total-tokens=12345678' };
-withinOneDay();
 const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
     route: { extra_headers: usage },

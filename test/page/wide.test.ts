@@ -4,10 +4,9 @@ import { account, makeAdmin } from '../support/admin.ts';
 import { becomesTrue } from '../support/browser.ts';
 import { basicConfig } from '../support/gateway.ts';
 import { logIn, pageScene } from './page-scene.ts';
-import { sidewaysAt360, withinOneDay } from './report-pages.ts';
+import { sidewaysAt360 } from './report-pages.ts';
 
 const usage = { 'x-simulate': 'prompt-tokens=900000000&completion-tokens=0&total-tokens=900000000' };
-withinOneDay();
 const scene = pageScene((upstream, key) =>
   basicConfig(upstream, key, {
     more: {

@@ -1,8 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
 
 type ProjectConfig = ConstructorParameters<typeof ModernFakeTimers>[0]['config'];
 type Listener = () => void;
+
+const dayMs = 86_400_000;
+
+/** Longer than most suites take, also on a busy machine. */
+const suiteMs = 180_000;
 
 /** Process state that a suite may have changed, and that the next suite shares. */
 interface Kept {
@@ -35,7 +41,11 @@ export default class NativeEnvironment {
     return ['node', 'node-addons'];
   }
 
-  async setup(): Promise<void> {}
+  /** Waits for the next day (UTC) if this one is about to end: spend and limits of a day begin again at midnight. */
+  async setup(): Promise<void> {
+    const leftMs = dayMs - (Date.now() % dayMs);
+    if (leftMs < suiteMs) await sleep(leftMs);
+  }
 
   async teardown(): Promise<void> {
     this.fakeTimersModern.dispose();
