@@ -10,7 +10,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/strict-reporter.mjs'],
   testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
-  testTimeout: 60_000,
+  testTimeout: 180_000,
   // Suites wait for sockets and the database more than they compute.
   maxWorkers: 4,
   // Suites leave their modules behind in a worker; one that has grown is replaced between two suites.

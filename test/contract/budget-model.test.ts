@@ -59,7 +59,7 @@ describe('budgets over four processes, with concurrent settlements and changes',
     for (let more = 0; missing() && more < 5; more += 1)
       await fc.assert(law(), { numRuns: 10, endOnFailure: true });
     expect(Object.entries(seen).filter(([, count]) => count === 0)).toEqual([]);
-  }, 120_000);
+  });
 });
 
 describe('budgets over four processes that are killed, while PostgreSQL restarts and the clock passes window ends', () => {
@@ -80,5 +80,5 @@ describe('budgets over four processes that are killed, while PostgreSQL restarts
     } catch (error) {
       throw new Error(`seed ${seed}: ${String(error)}`, { cause: error });
     }
-  }, 120_000);
+  });
 });

@@ -88,7 +88,7 @@ describe('the built package', () => {
   beforeAll(async () => {
     folder = await makeTestFolder('package');
     script = await layOutPackage(folder);
-  }, 120_000);
+  });
 
   it('prints its version for `--version`', () => {
     expect(ran(process.execPath, [script, '--version'])).toEqual({

@@ -115,14 +115,14 @@ describe('the commands beside a quickstart gateway', () => {
     folder = await makeTestFolder('docs-quickstart');
     const data = path.join(folder, '.gateway');
     gateway = startCommand(['quickstart'], { GATEWAY_DATA_DIR: data, GATEWAY_BIND: '127.0.0.1:0' });
-    [, url = ''] = await gateway.says(/Base URL\s+(\S+)\/v1\n/, 60_000);
+    [, url = ''] = await gateway.says(/Base URL\s+(\S+)\/v1\n/);
     const password = (await readFile(path.join(data, 'admin-password'), 'utf8')).trim();
     login = `"email":"admin@example.com","password":"${password}"`;
     await follow(
       `curl -s -c cookies -H 'content-type: application/json' -d '{${login}}' ${url}/api/v1/auth/login`,
       folder,
     );
-  }, 120_000);
+  });
   afterAll(async () => {
     gateway?.child.kill('SIGTERM');
     await gateway?.exited;

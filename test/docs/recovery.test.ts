@@ -87,7 +87,7 @@ function follow(bin: string): void {
     config = path.join(await makeTestFolder('recovery-config'), 'gateway.yaml');
     await writeFile(config, stringify(file));
     await asked();
-  }, 120_000);
+  });
   afterAll(async () => {
     await upstream?.close();
     await server?.remove();
@@ -139,5 +139,5 @@ function follow(bin: string): void {
       code: 0,
       out: expect.stringContaining('3 priced rows recomputed, 0 differences'),
     });
-  }, 120_000);
+  });
 }

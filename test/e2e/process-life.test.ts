@@ -440,5 +440,5 @@ describe('a shutdown while the database is frozen', () => {
     await eventually(async () => ((await traceOf(whole.requestId)).ledger.length === 1 ? true : undefined));
     next.child.kill('SIGTERM');
     await next.exited;
-  }, 60_000);
+  });
 });

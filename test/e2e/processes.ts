@@ -58,7 +58,7 @@ export const logged = (
 
 /** Waits for `count` of them. */
 export const times = (command: RunningCommand, message: string, count: number): Promise<true> =>
-  eventually(() => (logged(command, message).length >= count ? true : undefined), 30_000);
+  eventually(() => (logged(command, message).length >= count ? true : undefined));
 
 function run(
   [file = '', ...args]: readonly string[],
@@ -87,7 +87,7 @@ function run(
     child,
     out: () => out,
     err: () => err,
-    says: (pattern, withinMs = 30_000) =>
+    says: (pattern, withinMs?: number) =>
       eventually(() => {
         const found = pattern.exec(out);
         if (found === null && ended) throw new Error(`it ended without saying ${pattern}: ${out}${err}`);

@@ -131,7 +131,7 @@ beforeAll(async () => {
   const other = await makeTestFolder('recovery-other');
   await cp(path.join(folder, 'journal'), path.join(other, 'journal'), { recursive: true });
   gateway = await spawnGateway(config, restored.url, [], other);
-}, 120_000);
+});
 afterAll(async () => {
   gateway?.kill();
   await upstream?.close();

@@ -222,7 +222,7 @@ describe('a certificate that changes', () => {
   it('is also presented without a reload', async () => {
     const next = selfSigned();
     await write('callers', next);
-    await eventually(async () => ((await isShown(gateway.url, next)) ? true : undefined), 30_000);
+    await eventually(async () => ((await isShown(gateway.url, next)) ? true : undefined));
     callers = next;
     expect(await isShown(gateway.adminUrl, admins)).toBe(true);
   });
@@ -234,7 +234,7 @@ describe('a certificate that changes', () => {
       `${at('callers.key')} is not the key of the certificate in ${at('callers.pem')}`,
     );
     const lines = () => gateway.log.lines.filter(({ message }) => message === refused);
-    await eventually(() => (lines().length > 0 ? true : undefined), 60_000);
+    await eventually(() => (lines().length > 0 ? true : undefined));
     expect(lines()).toMatchObject([
       {
         level: 'error',

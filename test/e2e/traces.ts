@@ -61,7 +61,7 @@ export const finalTracesIn =
 /** Retries until there is a result: for what happens after a client disconnect. */
 export async function eventually<A>(
   ask: () => A | undefined | Promise<A | undefined>,
-  withinMs = 20_000,
+  withinMs = 60_000,
 ): Promise<A> {
   const deadline = Date.now() + withinMs;
   for (;;) {

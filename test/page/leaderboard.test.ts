@@ -48,7 +48,7 @@ describe('a gateway with requests', () => {
   beforeAll(async () => {
     await fill(scene.databaseUrl());
     await grow(scene.databaseUrl(), 1500);
-  }, 120_000);
+  });
 
   it.each(['leaderboard', 'harnesses'])('shows an error for an unknown range on %s', async (name) => {
     const page = await scene.open(`/observability/${name}?range=90d`);

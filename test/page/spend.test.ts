@@ -70,7 +70,7 @@ describe('the spend of a gateway with requests', () => {
       timezone: 'UTC',
     });
     for (const _ of [1, 2]) expect((await scene.chat()).status).toBe(200);
-  }, 120_000);
+  });
 
   it.each([
     ['days=90', '`days` must be one of 7, 30.'],
