@@ -17,7 +17,7 @@ import { sseFrames } from '../../infrastructure/providers/wire/sse.ts';
 import { timed } from '../support/undisturbed.ts';
 import { call } from './platform-embeddings-bench.ts';
 
-const timeouts = { connectMs: 10_000, firstByteMs: 20_000, idleMs: 20_000, totalMs: 40_000 };
+const timeouts = { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000, totalMs: 120_000 };
 const machine = andThen(sseFrames, seal(chatStream({ namespace: 'compat', sanitise: (words) => words })));
 
 let server: Server | undefined;
@@ -81,14 +81,14 @@ function storedBlock(text: string): Buffer {
 
 describe('an exchange with an upstream', () => {
   it('with a silent upstream fails with the total timeout if that is the shorter one', async () => {
-    const { exchange, closed } = await exchangeWith(() => undefined, { totalMs: 200 });
+    const { exchange, closed } = await exchangeWith(() => undefined, { totalMs: 1000 });
     expect(await exchange.reply).toEqual(E.left({ kind: 'timeout', phase: 'total' }));
     await closed;
   });
 
   it('that begins during shutdown ends with the others', async () => {
     const deadlines = new Deadlines();
-    deadlines.endAll(200);
+    deadlines.endAll(1000);
     const { exchange, closed } = await exchangeWith(() => undefined, { deadlines });
     expect(await exchange.reply).toEqual(E.left({ kind: 'timeout', phase: 'total' }));
     await closed;
