@@ -194,7 +194,9 @@ describe('a revocation', () => {
     const path = `${root}/${String(made['api_key_id'])}`;
     const revoked = dataOf(await admin('DELETE', path));
     expect(revoked).toMatchObject({ revoked_at: instant, revoked_by: 'admin', active: false, version: 2 });
-    expect(dataOf(await admin('DELETE', path))).toEqual(revoked);
+    // The day of its request above is written a moment after it.
+    const { last_used_on: _, ...same } = revoked;
+    expect(dataOf(await admin('DELETE', path))).toMatchObject(same);
     await soon(made.api_key, 401);
     expect(await eventsOf(made['api_key_id'])).toHaveLength(2);
     await query(`update api_keys set revoked_by = 'config' where api_key_id = $1`, [made['api_key_id']]);
