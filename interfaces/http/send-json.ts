@@ -17,12 +17,21 @@ export function sendJson(
   json: string | Uint8Array,
 ): void {
   const length = typeof json === 'string' ? Buffer.byteLength(json) : json.length;
+  const early = !res.req.complete;
+  const closes = early && (headers['connection'] === 'close' || offersUpgrade(res));
   res.writeHead(status, {
+    ...(closes ? { connection: 'close' } : {}),
     ...headers,
     ...jsonHeaders,
     'content-length': length,
   });
   const body = typeof json === 'string' && length !== json.length ? Buffer.from(json) : json;
-  if (headers['connection'] === 'close' && !res.req.complete) endAfterBody(res, body, 'latin1');
+  if (closes) endAfterBody(res, body, 'latin1');
   else res.end(body, 'latin1');
 }
+
+/**
+ * Java's client offers HTTP/2 with each request that is not encrypted. Node loses what follows the body of such a
+ * request in the same piece: of a client that has its answer already, the next request (rule 33.390).
+ */
+const offersUpgrade = ({ req }: ServerResponse): boolean => req.headers.upgrade !== undefined;

@@ -141,6 +141,21 @@ describe('authentication with an API key', () => {
     expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401', 'HTTP/1.1 200']);
   });
 
+  it('an answer before the end of a body whose request offers an upgrade closes the connection', async () => {
+    const socket = rawSocket(gateway().url);
+    let text = '';
+    socket.on('data', (piece: Buffer) => void (text += piece.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(
+      `POST ${chat} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer gwk_no.body\r\ncontent-type: application/json\r\n` +
+        'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk\r\ncontent-length: 100\r\n\r\n',
+    );
+    await until(() => text.includes('invalid_api_key"}}'));
+    socket.write('x'.repeat(100));
+    await closed;
+    expect(text).toMatch(/^HTTP\/1\.1 401 [^]*connection: close/i);
+  });
+
   it('the connection of a body that is too large closes after the body, so that who sends it reads the 413', async () => {
     const socket = rawSocket(gateway().url);
     let text = '';
