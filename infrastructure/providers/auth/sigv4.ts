@@ -35,7 +35,7 @@ async function signed(
 ): Promise<WrittenRequest> {
   const { SignatureV4 } = await import('@aws-sdk/signature-v4');
   const headers = Object.fromEntries(
-    Object.entries(request.headers).filter(([name]) => !isOurs.has(name) && isKept(name, service)),
+    Object.entries(request.headers).filter(([name]) => name !== sessionToken && isKept(name, service)),
   );
   const proof = await new SignatureV4({ credentials, region, service, sha256: Sha256 }).sign({
     method: 'POST',
@@ -48,14 +48,8 @@ async function signed(
   return { ...request, headers: { ...headers, ...proof.headers } };
 }
 
-/** `extra_headers` never replace the headers of authentication, or those that are signed with them. */
-const isOurs: ReadonlySet<string> = new Set([
-  'authorization',
-  'host',
-  'x-amz-content-sha256',
-  'x-amz-date',
-  'x-amz-security-token',
-]);
+/** The signer replaces any other header of authentication; it sends this one only with a token of its own. */
+const sessionToken = 'x-amz-security-token';
 
 /** The endpointb host drops headers with an underscore. */
 const isKept = (name: string, service: Signing['service']): boolean =>
