@@ -20,7 +20,7 @@ export function isLoopWithoutThinking(messages: readonly JsonObject[]): boolean 
       answered = (later === 'user' && answered) || blocks.some(isResult);
       later = role;
     } else if (role === 'assistant') {
-      if (later === 'user' && !answered) return called;
+      if (!answered) return called;
       if (blocks.some(isSignedThinking)) return false;
       called = true;
       later = role;

@@ -20,17 +20,19 @@ describe('for latest models, temperature 1 and top_p 1 are omitted, and other sa
     expect(omittedSampling('latest', body)).toEqual(E.right(omitted));
   });
 
-  it.each<[string, JsonObject]>([
-    ['temperature', { temperature: 0 }],
-    ['temperature', { temperature: 0.7, top_p: 1 }],
-    ['temperature', { temperature: '1' }],
-    ['top_p', { temperature: 1, top_p: 0.95 }],
-    ['top_k', { top_k: 40 }],
-    ['top_k', { top_k: 1 }],
-    ['top_k', { top_k: 0 }],
-  ])('%s is rejected by name', (field, body) => {
+  it.each<[string, string, JsonObject]>([
+    ['temperature', 'leave it out or send 1', { temperature: 0 }],
+    ['temperature', 'leave it out or send 1', { temperature: 0.7, top_p: 1 }],
+    ['temperature', 'leave it out or send 1', { temperature: '1' }],
+    ['temperature', 'leave it out or send 1', { temperature: 0, top_p: 0.5, top_k: 40 }],
+    ['top_p', 'leave it out or send 1', { temperature: 1, top_p: 0.95 }],
+    ['top_k', 'leave it out', { top_k: 40 }],
+    ['top_k', 'leave it out', { top_k: 1 }],
+    ['top_k', 'leave it out', { top_k: 0 }],
+    ['top_k', 'leave it out', { top_k: '40' }],
+  ])('%s is rejected by name: %s', (field, fix, body) => {
     expect(omittedSampling('latest', body)).toMatchObject({
-      left: { code: 'invalid_request', param: field, message: expect.stringContaining('leave it out') },
+      left: { code: 'invalid_request', param: field, message: expect.stringMatching(`: ${fix}\\.$`) },
     });
   });
 

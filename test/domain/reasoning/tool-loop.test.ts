@@ -9,6 +9,7 @@ const assistant = (...content: readonly JsonObject[]): JsonObject => ({ role: 'a
 const use = { type: 'tool_use', id: '1', name: 'f', input: {} };
 const signed = { type: 'thinking', thinking: 'a', signature: 's' };
 const unsigned = { type: 'thinking', thinking: 'a', signature: '' };
+const unfinished = { type: 'thinking', thinking: 'a' };
 const redacted = { type: 'redacted_thinking', data: 'a' };
 const call = assistant(use);
 
@@ -39,6 +40,8 @@ describe('a tool loop without signed thinking', () => {
     ['text before the result', true, [words, call, words, result]],
     ['thinking and call in two messages', false, [words, assistant(signed), call, result]],
     ['a system message in between', true, [words, call, { role: 'system', content: 'a' }, result]],
+    ['a system message after the result', true, [words, call, result, { role: 'system', content: 'a' }]],
+    ['a call with thinking that has no signature', true, [words, assistant(unfinished, use), result]],
     ['content is text', false, [words, { role: 'assistant', content: 'a' }, { role: 'user', content: 'b' }]],
   ])('%s: %p', (_, expected, messages) => {
     expect(isLoopWithoutThinking(messages)).toBe(expected);
