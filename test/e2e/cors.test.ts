@@ -59,6 +59,19 @@ const clientHeaders = [
   'x-stainless-os',
 ];
 
+/** Headers of answers that the clients of both families, MCP clients and apps read. */
+const readByClients = [
+  'x-request-id',
+  'request-id',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'x-gateway-error',
+  'x-gateway-budget-resets-at',
+  'mcp-session-id',
+  '*',
+];
+
 describe('a preflight of a configured origin', () => {
   it.each(publicPaths)('is answered with 204 without a key: %s', async (path) => {
     for (const origin of [app, local]) {
@@ -67,6 +80,7 @@ describe('a preflight of a configured origin', () => {
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': origin,
         'access-control-allow-methods': 'GET, HEAD, POST, DELETE',
+        'access-control-max-age': '86400',
         vary: 'Origin, Access-Control-Request-Headers',
       });
       const allowed = answer.headers['access-control-allow-headers']?.split(', ');
@@ -100,7 +114,7 @@ describe('an answer to a configured origin', () => {
       expect(answer.headers.get('access-control-allow-origin')).toBe(app);
       expect(answer.headers.get('vary')).toBe('Origin');
       expect(answer.headers.get('access-control-expose-headers')?.split(', ')).toEqual(
-        expect.arrayContaining(['x-request-id', 'request-id', 'retry-after', 'x-gateway-error']),
+        expect.arrayContaining(readByClients),
       );
       expect(answer.headers.get('access-control-allow-credentials')).toBeNull();
     },

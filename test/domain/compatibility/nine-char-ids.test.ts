@@ -61,6 +61,11 @@ describe('call_ids: `nine_characters` gives calls ids of nine letters and digits
       [answer('a', '000000001', '000000002'), result('a')],
       ['000000003', '000000001', '000000002', '000000003'],
     ],
+    [
+      'of the latest call, where its result comes after another answer',
+      [answer('call_0'), user, answer('call_0'), user, answer('call_1'), result('call_0')],
+      ['000000001', '000000002', '000000003', '000000002'],
+    ],
     ['and to a result whose call is gone', [result('call_1'), user], ['000000001']],
   ])('%s', (_, messages, ids) => {
     expect(isNeeded(messages)).toBe(true);
