@@ -131,9 +131,11 @@ describe('native reasoning is never placed in choices[*].message.content', () =>
 
   it('applies to every choice, and keeps elements that are not choices', () => {
     expect(
-      sent(`{"choices":[null,{"message":{"content":[${thinking}]}},{"message":{"content":"b"}},7]}`),
+      sent(
+        `{"choices":[null,{"message":{"content":[${thinking}]}},{"message":{"content":[{"type":"text","text":"b"}]}},7]}`,
+      ),
     ).toBe(
-      `{"choices":[null,{"message":{"content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}}},{"message":{"content":"b"}},7]}`,
+      `{"choices":[null,{"message":{"content":"","provider_metadata":{"compat":{"reasoning":[${thinking}]}}}},{"message":{"content":[{"type":"text","text":"b"}]}},7]}`,
     );
   });
 

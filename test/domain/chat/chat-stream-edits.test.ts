@@ -159,8 +159,8 @@ describe('native reasoning is never placed in delta.content', () => {
     ],
     [
       'a part that is not text keeps the array',
-      `"content":[${thinking},{"type":"image_url","image_url":{"url":"u"}},"x"]`,
-      `"content":[{"type":"image_url","image_url":{"url":"u"}},"x"],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
+      `"content":[${thinking},{"type":"image_url","image_url":{"url":"u"}},"x",null]`,
+      `"content":[{"type":"image_url","image_url":{"url":"u"}},"x",null],"provider_metadata":{"compat":{"reasoning":[${thinking}]}}`,
     ],
     [
       'a part of another type that has a text too',

@@ -2,11 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import * as E from 'fp-ts/lib/Either.js';
 import * as fc from 'fast-check';
 import { readReasoningRequest, type ThinkingRequest } from '../../../domain/reasoning/reasoning-request.ts';
+import { fieldError } from '../../../domain/shared/field-errors.ts';
 import { invalidRequest } from '../../../domain/shared/gateway-error.ts';
 import { type JsonObject, parseExact } from '../../../domain/shared/json.ts';
 
 const disagreement = (one: string, other: string) =>
   E.left(invalidRequest(`\`${one}\` and \`${other}\` disagree.`, one));
+
+const ofTypes = 'must be `adaptive`, `enabled`, `disabled` or `between_tools`.';
 
 const asks = (ask: ThinkingRequest, ownEffort?: string) => E.right({ ...ask, ownEffort });
 
@@ -181,22 +184,30 @@ describe('the request fails locally if its fields disagree, and both are named',
     );
   });
 
-  it.each<[string, JsonObject]>([
-    ['thinking', { thinking: 'on' }],
-    ['thinking', { thinking: parseExact('7.0') }],
-    ['reasoning', { reasoning: [] }],
-    ['reasoning.enabled', { reasoning: { enabled: false } }],
-    ['output_config', { output_config: 7 }],
-    ['reasoning_effort', { reasoning_effort: '' }],
-    ['reasoning_effort', { reasoning_effort: 3 }],
-    ['output_config.effort', { output_config: { effort: false } }],
-    ['thinking.budget_tokens', { thinking: { type: 'enabled', budget_tokens: 0 } }],
-    ['reasoning.budget_tokens', { reasoning: { budget_tokens: '1024' } }],
-    ['reasoning_budget_tokens', { reasoning_budget_tokens: 1.5 }],
-    ['thinking.type', { thinking: {} }],
-    ['thinking.type', { thinking: { type: 'auto' } }],
-  ])('an invalid %s is rejected by name', (field, body) => {
-    expect(readReasoningRequest(body)).toMatchObject({ left: { code: 'invalid_request', param: field } });
+  it.each<[string, string, JsonObject]>([
+    ['thinking', 'must be an object.', { thinking: 'on' }],
+    ['thinking', 'must be an object.', { thinking: parseExact('7.0'), reasoning: 7, output_config: 7 }],
+    ['reasoning', 'must be an object.', { reasoning: [] }],
+    [
+      'reasoning.enabled',
+      'cannot be `false`: send `reasoning_effort: "none"`.',
+      { reasoning: { enabled: false } },
+    ],
+    ['output_config', 'must be an object.', { output_config: 7 }],
+    ['reasoning_effort', 'must be a non-empty string.', { reasoning_effort: '' }],
+    ['reasoning_effort', 'must be a non-empty string.', { reasoning_effort: 3 }],
+    ['output_config.effort', 'must be a non-empty string.', { output_config: { effort: false } }],
+    [
+      'thinking.budget_tokens',
+      'must be a positive integer.',
+      { thinking: { type: 'enabled', budget_tokens: 0 } },
+    ],
+    ['reasoning.budget_tokens', 'must be a positive integer.', { reasoning: { budget_tokens: '1024' } }],
+    ['reasoning_budget_tokens', 'must be a positive integer.', { reasoning_budget_tokens: 1.5 }],
+    ['thinking.type', ofTypes, { thinking: {} }],
+    ['thinking.type', ofTypes, { thinking: { type: 'auto' } }],
+  ])('an invalid %s is rejected by name: it %s', (field, problem, body) => {
+    expect(readReasoningRequest(body)).toEqual(E.left(fieldError(field, problem)));
   });
 });
 

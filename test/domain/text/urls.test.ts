@@ -16,6 +16,8 @@ describe('URLs inside a retained error message', () => {
     ['https://h/a\\#b', 'https://h/a'],
     ['https://h/a\\?b', 'https://h/a?[REDACTED]'],
     ["'a://h?x','b://h?y'", "'a://h?[REDACTED]','b://h?[REDACTED]'"],
+    ["'HTTPS://h?x','git+ssh://h?y'", "'HTTPS://h?[REDACTED]','git+ssh://h?[REDACTED]'"],
+    ["it's at https://h/a?b='c' now", "it's at https://h/a?[REDACTED] now"],
     ["it's 'https://h/a?b' or 'https://h/c'", "it's 'https://h/a?[REDACTED]' or 'https://h/c'"],
     ['https://h?a https://h?b', 'https://h?[REDACTED] https://h?[REDACTED]'],
     ['no URL: / what? #1 a@b', 'no URL: / what? #1 a@b'],
