@@ -34,6 +34,18 @@ describe('the minimum pace of request bodies', () => {
     expect(stopped).toEqual(['silent now']);
   });
 
+  it('gives a body the time that its bytes take at the pace: at half of it, twice the first time', () => {
+    const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
+    const stoppedAfter: number[] = [];
+    const began = performance.now();
+    const slow = arrivals(() => void stoppedAfter.push(performance.now() - began));
+    for (let look = 0; look < 40; look += 1) {
+      slow.received(50);
+      jest.advanceTimersByTime(100);
+    }
+    expect(stoppedAfter).toEqual([2000]);
+  });
+
   it('does not count time during which the process was blocked', () => {
     const arrivals = bodyPace({ firstMs: 1000, bytesPerSec: 1000, lookMs: 100 });
     const stopped: string[] = [];
