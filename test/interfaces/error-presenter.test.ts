@@ -129,6 +129,34 @@ describe('a responses stream that a budget blocks', () => {
     });
   });
 
+  it('tells which response failed, as it began, and which error blocked it', () => {
+    const spelling = responsesFormat.writer({} as Context);
+    const identity = { id: 'resp_1', created_at: 7, model: 'm' };
+    for (const chunk of [
+      { type: 'response.created', response: { ...identity, status: 'in_progress', output: [{}] } },
+      { type: 'response.in_progress', response: { id: 'resp_2' } },
+    ])
+      spelling({ kind: 'chunk', chunk, name: undefined, wire: undefined, terminal: false });
+    const [error, failed] = String(spelling({ kind: 'failed', error: blocked }))
+      .split('\n')
+      .filter((line) => line.startsWith('data: '))
+      .map((line) => JSON.parse(line.slice('data: '.length)) as JsonObject);
+    expect(error).toMatchObject({ type: 'error', code: 'budget_exceeded', message: 'Used up.', param: null });
+    expect(failed).toEqual({
+      type: 'response.failed',
+      sequence_number: 1,
+      response: {
+        ...identity,
+        object: 'response',
+        status: 'failed',
+        error: { code: 'insufficient_quota', message: 'Used up.' },
+        incomplete_details: null,
+        output: [],
+        usage: null,
+      },
+    });
+  });
+
   it('continues from the last sequence number, also after events without one', () => {
     const spelling = responsesFormat.writer({} as Context);
     for (const chunk of [{ sequence_number: 4 }, {}])

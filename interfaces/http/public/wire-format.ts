@@ -1,5 +1,5 @@
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { isObject, isString, type Json, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
+import { isObject, isString, type JsonObject, numberOf } from '../../../domain/shared/json.ts';
 import { type Envelope, messagesErrorInStream, openAiError } from '../error-presenter.ts';
 import type { EventWriter, StreamFormat } from './stream-answer.ts';
 
@@ -62,10 +62,7 @@ export const responsesFormat: WireFormat = {
 function beginningOf({ type, response }: JsonObject): JsonObject | undefined {
   if (type !== 'response.created' || !isObject(response)) return undefined;
   const { id, created_at, model } = response;
-  const named: Readonly<Record<string, Json | undefined>> = { id, created_at, model };
-  return Object.fromEntries(
-    Object.entries(named).filter((member): member is [string, Json] => member[1] !== undefined),
-  );
+  return { id, created_at, model };
 }
 
 function failureFrames(error: GatewayError, begun: JsonObject, sequence: number): string {
