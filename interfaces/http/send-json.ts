@@ -32,6 +32,6 @@ export function sendJson(
 
 /**
  * Java's client offers HTTP/2 with each request that is not encrypted. Node loses what follows the body of such a
- * request in the same piece: of a client that has its answer already, the next request (rule 33.390).
+ * request in the same piece: of a client that has its answer already, the next request (rule 33.54).
  */
 const offersUpgrade = ({ req }: ServerResponse): boolean => req.headers.upgrade !== undefined;
