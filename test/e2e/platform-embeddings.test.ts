@@ -198,7 +198,7 @@ describe.each(models)('%s', (model) => {
   });
 
   it.each([
-    ['tokens', { input: [1, 2] }, 'input'],
+    ['tokens', { input: [1, 2] }, 'input[0]'],
     ['base64', { input: 'x', encoding_format: 'base64' }, 'encoding_format'],
     ['too many dimensions', { input: 'x', dimensions: 4096 }, 'dimensions'],
     ['conflicting aliases', { input: 'x', dimensions: 8, outputDimensionality: 9 }, 'outputDimensionality'],
