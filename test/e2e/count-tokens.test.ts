@@ -291,7 +291,7 @@ describe('tokens are not counted', () => {
       expect(json(answer.text).error.message).toContain('`inference_geo`');
     }
     const asked = await count('endpointb', { input_tokens: 45 }, { body: { inference_geo: 'us' } });
-    expect(body(asked).inference_geo).toBe('us');
+    expect([asked.status, 'inference_geo' in body(asked)]).toEqual([200, false]);
   });
 
   it.each([

@@ -4,7 +4,7 @@ import { pipe } from 'fp-ts/lib/function.js';
 import type { CallTerms, UpstreamCall, WholeAnswer } from '../../../application/ports/upstream.ts';
 import { countedBody } from '../../../domain/messages/count-request.ts';
 import type { GatewayError } from '../../../domain/shared/gateway-error.ts';
-import { type JsonObject, parseExactObject } from '../../../domain/shared/json.ts';
+import { type JsonObject, parseExactObject, without } from '../../../domain/shared/json.ts';
 import type { StreamEvent } from '../../../domain/shared/stream-event.ts';
 import { andThen, type Run, seal } from '../../../domain/shared/stream-machine.ts';
 import { type CountField, readCount } from './counted.ts';
@@ -81,8 +81,7 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
           fromMessagesBody(call, style.rules, digest),
           E.map(
             ({ text, betas }): OutboundBody => ({
-              // Applied here, so that it also removes answer settings that the route's `extra_body` added.
-              text: JSON.stringify(style.counts.request(countedBody(parseExactObject(text)), call)),
+              text: JSON.stringify(style.counts.request(sentCount(text), call)),
               betas,
             }),
           ),
@@ -92,6 +91,12 @@ export function messagesDialects(style: MessagesStyle, context: ProviderContext)
     },
   };
 }
+
+/**
+ * What is sent to be counted. Answer settings are removed here too, because the route's `extra_body` may add some; and a
+ * region, which only decides whether this upstream may be asked: a count has no field for it.
+ */
+const sentCount = (text: string): JsonObject => without(countedBody(parseExactObject(text)), 'inference_geo');
 
 const encodeBy =
   (
