@@ -180,6 +180,36 @@ describe('streamed arguments', () => {
     expect(lastOf(events)).toEqual(done);
   });
 
+  it.each([
+    ['a string', [piece('$.a', string('x')), piece('$.b', string('half'))], '{"a":"x","b":"half"'],
+    ['nothing', [], '{'],
+  ])(
+    'are not closed if the model was cut off before their end, whole and streamed: after %s',
+    (_case, pieces, expected) => {
+      const events = stream([begin, ...pieces, finish('MAX_TOKENS')]);
+      expect(callsIn(events)).toEqual([['f', expected]]);
+      expect(reasonsOf(events)).toEqual(['length']);
+      const candidates = [begin, ...pieces].flatMap((event) => event.candidates[0]?.content.parts ?? []);
+      const whole = { candidates: [{ content: { parts: candidates }, finishReason: 'MAX_TOKENS' }] };
+      expect(generatedCompletion(textOf(whole), about, sanitise)).toMatchObject({
+        right: { choices: [{ message: { tool_calls: [{ function: { arguments: expected } }] } }] },
+      });
+    },
+  );
+
+  it('are closed if only a later call was cut off', () => {
+    const events = stream([
+      begin,
+      piece('$.a', string('x'), {}),
+      parts({ functionCall: { name: 'g', willContinue: true } }),
+      finish('MAX_TOKENS'),
+    ]);
+    expect(callsIn(events)).toEqual([
+      ['f', '{"a":"x"}'],
+      ['g', '{'],
+    ]);
+  });
+
   it('a signature is sent once, with the next piece of its call', () => {
     const signature = { extra_content: { google: { thought_signature: 's' } } };
     const signing = (willContinue: boolean) =>

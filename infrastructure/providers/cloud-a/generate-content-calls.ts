@@ -5,6 +5,7 @@ import { isFilled, type Json, type JsonObject, membersOf } from '../../../domain
 import { maxHeldBackChars } from '../../../domain/shared/limits.ts';
 import { PartialArguments } from './generate-content-arguments.ts';
 import { callName, type CandidateCall, idOf } from './generate-content-candidate.ts';
+import { isOrdinary } from './generate-content-finish.ts';
 import { callSignature } from './generate-content-signatures.ts';
 
 /** One piece of a call, as it is sent to the caller. */
@@ -76,9 +77,15 @@ export class CandidateCalls {
     return [...before, ...this.extend(this.begin(call), call, signature)];
   }
 
-  /** The model has stopped: calls whose arguments were still arriving are complete. */
-  close(): readonly CandidatePiece[] {
-    return [...this.open.values()].map((open) => this.closed(open));
+  /**
+   * The model has stopped. Calls whose arguments were still arriving are complete if it stopped by itself. Otherwise
+   * their JSON is left without its last bracket, because callers would take what has arrived for all of it (rule 17.400).
+   */
+  close(reason: string): readonly CandidatePiece[] {
+    return [...this.open.values()].map((open) => {
+      const { text, ...piece } = this.closed(open);
+      return { ...piece, text: isOrdinary(reason) ? text : text.slice(0, -1) };
+    });
   }
 
   private continued(call: JsonObject): OpenCall | undefined {

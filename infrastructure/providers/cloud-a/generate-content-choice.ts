@@ -24,12 +24,13 @@ export class StreamedChoice {
   }
 
   /**
-   * The delta for this content; `undefined` if there is none. The first delta has the role. `last` means that the model
-   * has stopped, so that calls whose arguments were still arriving are complete.
+   * The delta for this content; `undefined` if there is none. The first delta has the role. `reason` is
+   * why the model has stopped, if it has.
    */
-  delta(content: CandidateContent, last: boolean): JsonObject | undefined {
+  delta(content: CandidateContent, reason: string | undefined): JsonObject | undefined {
+    const last = reason !== undefined;
     this.underWay = !last && (this.underWay || saysMore(content));
-    const calls = this.read(content, last);
+    const calls = this.read(content, reason);
     const images = content.images.map((image, ordinal) => ({ index: this.images + ordinal, ...image }));
     this.images += images.length;
     const delta = {
@@ -45,12 +46,12 @@ export class StreamedChoice {
     return { role: 'assistant', content: calls.length > 0 ? null : '', ...delta };
   }
 
-  private read(content: CandidateContent, last: boolean): readonly CandidatePiece[] {
+  private read(content: CandidateContent, reason: string | undefined): readonly CandidatePiece[] {
     const read = content.calls.flatMap((call) => this.calls.read(call));
     if (this.calls.count > maxTranslatedToolCalls)
       this.fault ??= 'The upstream sent too many tool calls in one answer.';
     this.fault ??= this.calls.fault;
-    return last ? [...read, ...this.calls.close()] : read;
+    return reason === undefined ? read : [...read, ...this.calls.close(reason)];
   }
 
   /** The finish reason of the chat completion; `undefined` if it was already sent. */

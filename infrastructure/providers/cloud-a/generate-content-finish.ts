@@ -18,6 +18,9 @@ const numbered: ReadonlyMap<number, string> = new Map([
 /** With these reasons the calls of an answer become `tool_calls`, even if their function was not declared. */
 const ordinary: ReadonlySet<string> = new Set(['STOP', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS']);
 
+/** Whether the model stopped by itself. */
+export const isOrdinary = (reason: string): boolean => ordinary.has(reason);
+
 /** The answer reached a limit, of the request or of the platform. It is valid as far as it goes. */
 const cutOff: ReadonlySet<string> = new Set(['MAX_TOKENS', 'CONTINUATION']);
 
@@ -34,7 +37,7 @@ export function reasonOf({ finishReason }: JsonObject): string | undefined {
  * the platform withheld something, so the answer must not look complete.
  */
 export function finishReason(reason: string, called: boolean): string {
-  if (called && ordinary.has(reason)) return 'tool_calls';
+  if (called && isOrdinary(reason)) return 'tool_calls';
   if (cutOff.has(reason)) return 'length';
   return reason === 'STOP' ? 'stop' : 'content_filter';
 }

@@ -71,12 +71,15 @@ function choicesOf(
     const index = numberOf(candidate['index']) ?? position;
     const calls = new CandidateCalls(index, about);
     const content = contentOf(candidate);
-    const pieces = [...content.calls.flatMap((call) => calls.read(call)), ...calls.close()];
+    const pieces = [...content.calls.flatMap((call) => calls.read(call)), ...calls.close(stopOf(candidate))];
     if (calls.fault !== undefined) return E.left(calls.fault);
     choices.push(choiceOf(candidate, index, content, pieces, sanitise));
   }
   return E.right(choices);
 }
+
+/** A whole answer without a reason is complete. */
+const stopOf = (candidate: JsonObject): string => reasonOf(candidate) ?? 'STOP';
 
 function choiceOf(
   candidate: JsonObject,
@@ -86,7 +89,7 @@ function choiceOf(
   sanitise: Sanitise,
 ): JsonObject {
   const calls = wholeCalls(pieces);
-  const finish = finishReason(reasonOf(candidate) ?? 'STOP', calls.length > 0);
+  const finish = finishReason(stopOf(candidate), calls.length > 0);
   const message = {
     role: 'assistant',
     content: content.text === '' && calls.length > 0 ? null : content.text,

@@ -155,7 +155,7 @@ class StreamedAnswer {
   ): readonly [delta: JsonObject | undefined, finish: string | undefined] {
     const reason = reasonOf(candidate);
     const content = contentOf(candidate);
-    const delta = choice.delta(content, reason !== undefined);
+    const delta = choice.delta(content, reason);
     if (reason === undefined) return [delta, undefined];
     const finish = choice.finished(reason);
     const message = finish === 'content_filter' ? finishMessageOf(candidate) : undefined;
