@@ -161,7 +161,7 @@ export async function refuseOtherSettings(pool: DatabasePool): Promise<void> {
     // `datestyle` is followed by the order of days and months.
     if (value === wanted || value?.startsWith(`${wanted},`) === true) continue;
     throw new Error(
-      `Sessions of the database begin with ${name} = '${value}', and hard limits need '${wanted}'. A pooler keeps it ` +
+      `Sessions of the database begin with ${name} = '${value}', and the gateway needs '${wanted}'. A pooler keeps it ` +
         `from the server: set it for the role, alter role … set ${name} = '${wanted}'.`,
     );
   }

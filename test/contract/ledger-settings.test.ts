@@ -7,6 +7,7 @@ import {
   admitted,
   anAsk,
   aRecord,
+  aTeam,
   aUser,
   openLedger,
   rowsOf,
@@ -31,11 +32,13 @@ describe('requests', () => {
     `timezone = 'Asia/Kathmandu'`,
     `bytea_output = 'escape'`,
     `intervalstyle = 'sql_standard'`,
+    'array_nulls = off',
   ])('are settled correctly in a database that has %s', async (setting) => {
     const name = new URL(database.url).pathname.slice(1);
     const set = (what: string) =>
       connected(database.url, (client) => client.query(`alter database ${name} ${what}`));
     const user = await withClient(database.url, (ask) => aUser(ask, { amount: 10n, cadence: 'daily' }));
+    const [team] = await withClient(database.url, (ask) => aTeam(ask));
     await set(`set ${setting}`);
     const records = [aRecord(user, 6n * unit), aRecord(user, 6n * unit)];
     const ledger = await openLedger(database.url);
@@ -43,7 +46,9 @@ describe('requests', () => {
       const { budget } = await admitted(ledger, anAsk(user));
       expect(budget?.spent).toBe(0n);
       await admitted(ledger, anAsk(user, { callerChoseRequestId: false }));
+      await admitted(ledger, anAsk(team, { callerChoseRequestId: false }));
       expect(await settleTogether(ledger, records)).toEqual(['recorded', 'blocked']);
+      expect(await settleTogether(ledger, [aRecord(team, unit)])).toEqual(['recorded']);
       expect(ledger.faults).toEqual([]);
       const listed = await budgetsStore(ledger.pool, () => false).list();
       expect(listed.at(-1)?.currentWindow?.spent).toBeDefined();

@@ -150,13 +150,14 @@ describe('a pooler that does not pass the settings of connections to the server'
     ],
     ['datestyle', '=ISO', '=SQL', 'SQL, MDY', 'ISO'],
     ['standard_conforming_strings', '=on', '=no', 'off', 'on'],
+    ['array_nulls', '=on', '=no', 'off', 'on'],
   ])('makes the start fail, naming what to set: %s', async (name, wish, instead, value, wanted) => {
     [asked, kept] = [wish, instead].map((each) => `${name}${each}`) as [string, string];
     const through = new URL(database.url());
     through.host = `127.0.0.1:${(pooler.address() as AddressInfo).port}`;
     const starting = startGateway(basicConfig('http://127.0.0.1:9', aKey()), through.href);
     await expect(starting).rejects.toThrow(
-      `Sessions of the database begin with ${name} = '${value}', and hard limits need '${wanted}'. A pooler keeps it from the server: set it for the role, alter role … set ${name} = '${wanted}'.`,
+      `Sessions of the database begin with ${name} = '${value}', and the gateway needs '${wanted}'. A pooler keeps it from the server: set it for the role, alter role … set ${name} = '${wanted}'.`,
     );
   });
 });
