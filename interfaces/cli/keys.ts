@@ -77,13 +77,16 @@ function parseOwner(text: string): OwnerRef {
 /** Keys per database query, because many thousands do not fit one answer. */
 const keysAtOnce = 5000;
 
-/** Oldest first. */
+/** Oldest first, each once: a key that is created meanwhile moves the last one of a page to the next. */
 async function list({ keys, clock }: KeyPorts, { out }: Terminal): Promise<number> {
   const everyKey = { ownerKind: undefined, ownerId: undefined, name: undefined, status: undefined };
-  const listed: StoredKey[] = [];
-  for (let page = 1; listed.length === (page - 1) * keysAtOnce; page += 1)
-    listed.push(...(await keys.page(everyKey, { page, pageSize: keysAtOnce })).items);
-  for (const key of listed.toReversed()) {
+  const listed = new Map<string, StoredKey>();
+  let found: readonly StoredKey[] = [];
+  for (let page = 1; page === 1 || found.length === keysAtOnce; page += 1) {
+    found = (await keys.page(everyKey, { page, pageSize: keysAtOnce })).items;
+    for (const key of found) listed.set(key.apiKeyId, key);
+  }
+  for (const key of [...listed.values()].toReversed()) {
     const models = key.allowedModels.length === 0 ? 'all models' : key.allowedModels.join(',');
     const state = stateOf(key, clock.now());
     out([key.apiKeyId, `gwk_${key.publicId}`, key.owner, key.name, models, state].join('\t'));
