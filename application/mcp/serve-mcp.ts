@@ -11,6 +11,7 @@ import {
 import { isOpenTool } from '../../domain/mcp/server-policy.ts';
 import { holdsSecret, joinedSecrets, secretsOf } from '../../domain/payload/secrets.ts';
 import { bytesOfValue } from '../../domain/shared/limits.ts';
+import { namedKey } from '../../domain/shared/named-key.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { McpExchange, McpReply, McpServer, McpUpstreams } from '../ports/mcp-upstreams.ts';
 import { isStateless, isSubscription, type McpAnswer, type McpRequest } from './mcp-request.ts';
@@ -191,7 +192,7 @@ export function closedTool(server: McpServer, message: McpMessage): McpError | u
     return { code: 'unknown_tool', message: 'A `tools/call` names its tool in `name`.' };
   return isOpenTool(server.policy, tool)
     ? undefined
-    : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${tool}\`.` };
+    : { code: 'tool_not_allowed', message: `This API key may not use the tool \`${namedKey(tool)}\`.` };
 }
 
 /** Matches any caller's key and any admin's token by their format. */

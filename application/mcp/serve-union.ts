@@ -6,6 +6,7 @@ import { type McpMessage, type RequestMessage, withParams } from '../../domain/m
 import { type ServerInstructions, unionInstructions } from '../../domain/mcp/union-instructions.ts';
 import { withoutSecrets } from '../../domain/payload/secrets.ts';
 import type { JsonObject } from '../../domain/shared/json.ts';
+import { namedKey } from '../../domain/shared/named-key.ts';
 import type { McpSession, UpstreamSession } from '../ports/mcp-sessions.ts';
 import { failed, succeeded } from './end-mcp-call.ts';
 import { arrived, awaitedId, type McpCall, type SentMcpCall, sent } from './mcp-call.ts';
@@ -180,7 +181,7 @@ async function answerTo(ports: ServeUnionPorts, call: UnionCall): Promise<McpAns
   if (target !== undefined) return passed(ports, call, await target(ports, call));
   return failed(ports, call, {
     code: 'unknown_method',
-    message: `\`/mcp\` does not answer \`${method}\`; the paths of the servers may.`,
+    message: `\`/mcp\` does not answer \`${namedKey(method)}\`; the paths of the servers may.`,
   });
 }
 

@@ -360,11 +360,16 @@ it.each(['constructor', 'toString', '__proto__'])(
   },
 );
 
-it('the union names an unknown tool in valid Unicode, however long its name is', async () => {
-  const { ask } = unionOf([]);
-  const name = `x${'😀'.repeat(200)}`;
-  const { error } = await ask('tools/call', { name });
-  expect(error.data.error_code).toBe('unknown_tool');
+it.each([
+  ['an unknown tool', 'unknown_tool', 'tools/call', 'other__'],
+  ['a closed tool', 'tool_not_allowed', 'tools/call', 'own__'],
+  ['an unknown method', 'unknown_method', undefined, ''],
+])('the union names %s in valid Unicode, however long its name is', async (_, code, method, server) => {
+  const policy = { ...open, allowedTools: ['fine'] };
+  const { ask } = unionOf([{ id: 'own', displayName: 'own', policy, lists: {} }]);
+  const name = `x${'😀'.repeat(100)}\ud83d`;
+  const { error } = await ask(method ?? name, { name: `${server}${name}` });
+  expect(error.data.error_code).toBe(code);
   expect(error.message).toContain(name.slice(0, 63));
   expect(error.message.isWellFormed()).toBe(true);
 });

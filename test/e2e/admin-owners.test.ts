@@ -40,6 +40,10 @@ describe('a user', () => {
       email,
       name: email.slice(0, 128),
     });
+    const emoji = `${randomUUID()}@${'\u{1f600}'.repeat(100)}.example.com`;
+    expect(dataOf(await admin('POST', `${root}/users`, { email: emoji }))).toMatchObject({
+      name: Array.from(emoji).slice(0, 128).join(''),
+    });
   });
 
   it('loses keys and sessions on every replica when deactivated, and the answer says so in `effects`', async () => {

@@ -64,7 +64,7 @@ const creation = (users: Users): AdminRoute =>
     handle: async ({ admin, body }) => {
       const {
         email,
-        name = email.slice(0, maxNameChars),
+        name = Array.from(email).slice(0, maxNameChars).join(''),
         role,
         request_logging_enabled: requestLoggingEnabled,
       } = body;
