@@ -17,6 +17,7 @@ export async function main(words: readonly string[]): Promise<void> {
     const misread = error instanceof UsageError;
     terminal.err(misread ? `usage: ${error.message}\n${usage}` : await wordsOf(error));
     endWith(misread ? 2 : 1);
+    endSoon();
   } finally {
     if (cluster.worker !== undefined) endWorker(cluster.worker);
   }
@@ -49,11 +50,13 @@ async function wordsOf(error: unknown): Promise<string> {
   return inWords(error);
 }
 
-/** How long a finished worker may take to close what is still open, such as a frozen connection. */
+/** How long a failed command or a finished worker may take to close what is still open, such as a frozen connection. */
 const closeMs = 1000;
+
+const endSoon = (): void => void setTimeout(() => process.exit(), closeMs).unref();
 
 /** Closes the channel to the supervisor, which would otherwise keep the worker alive. */
 function endWorker(worker: Worker): void {
   worker.disconnect();
-  setTimeout(() => process.exit(), closeMs).unref();
+  endSoon();
 }

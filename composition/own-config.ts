@@ -7,6 +7,7 @@ import { type LoadedConfig, loadConfig } from '../infrastructure/config/load.ts'
 import { processVariables } from '../infrastructure/config/process-variables.ts';
 import { hasDatabase } from '../infrastructure/embedded-postgres/data-dir.ts';
 import { newKey } from '../infrastructure/key-secrets.ts';
+import { answerMs, whileAnswered, withClient } from '../infrastructure/postgres/client.ts';
 import { openPool } from '../infrastructure/postgres/pool.ts';
 import { anyTime } from '../infrastructure/postgres/within-time.ts';
 import { placedLine } from '../interfaces/cli/check-config.ts';
@@ -78,15 +79,22 @@ export async function withDatabaseOf<A>(
   }
 }
 
-/** Runs with a small pool. */
-export async function withPoolOf<A>(url: string, run: (pool: DatabasePool) => Promise<A>): Promise<A> {
-  const pool = await openPool(url, 2, anyTime);
-  try {
-    return await run(pool);
-  } finally {
-    await pool.end();
-  }
-}
+/** Runs while the server answers, with a small pool whose statements take as long as the number of rows requires. */
+export const withPoolOf = <A>(
+  url: string,
+  run: (pool: DatabasePool) => Promise<A>,
+  withinMs = answerMs,
+): Promise<A> => {
+  const work = async (): Promise<A> => {
+    const pool = await openPool(url, 2, anyTime);
+    try {
+      return await run(pool);
+    } finally {
+      await pool.end();
+    }
+  };
+  return withClient(url, (client) => whileAnswered(client, work, withinMs), { query_timeout: withinMs });
+};
 
 /** The same for the database of the configuration. */
 export const withPool = <A>(run: (pool: DatabasePool) => Promise<A>): Promise<A> =>

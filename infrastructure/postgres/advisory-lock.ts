@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from 'pg';
-import { answerMs, withClient } from './client.ts';
+import { answerMs, whileAnswered, withClient } from './client.ts';
 import { setTimeLimits } from './long-transaction.ts';
 
 /** How often a lock that another process holds is tried again. */
@@ -9,8 +9,8 @@ const pollMs = 100;
 /**
  * Runs `body` while this process holds the advisory lock of this number. Returns `undefined` if another process held it
  * for all of `waitMs`. Rejects if the lock is lost with its connection; `body` may then run concurrently with another.
- * The server is asked again and again whether it is still there: one that is frozen, or behind a dead network, closes no
- * connection. `body` is given the promise that rejects when the lock is lost, to end what has no time limit of its own.
+ * The server is asked again and again whether it is still there (`whileAnswered`). `body` is given the promise that
+ * rejects when the lock is lost.
  *
  * The lock belongs to a transaction on a connection of its own, not to a session: behind a pooler, sessions are shared,
  * and a lock would stay in one for as long as the pooler keeps it. The transaction does nothing else, so it has no
@@ -26,31 +26,13 @@ export const withAdvisoryLock = <A>(
   withClient(
     url,
     async (holder) => {
-      const { promise: lost, reject } = Promise.withResolvers<never>();
-      holder.once('error', reject);
-      // The connection may also be lost after `body` has finished.
-      lost.catch(() => undefined);
       if (!(await taken(holder, lock, performance.now() + waitMs))) return undefined;
-      const over = new AbortController();
-      untilSilent(holder, withinMs / 6, over.signal).catch(reject);
-      try {
-        const result = await Promise.race([body(lost), lost]);
-        await holder.query('rollback');
-        return result;
-      } finally {
-        over.abort();
-      }
+      const result = await whileAnswered(holder, body, withinMs);
+      await holder.query('rollback');
+      return result;
     },
     { query_timeout: withinMs },
   );
-
-/** Asks the server again and again; rejects once it does not answer, or at the signal. */
-async function untilSilent(holder: Client, pauseMs: number, signal: AbortSignal): Promise<never> {
-  for (;;) {
-    await sleep(pauseMs, undefined, { ref: false, signal });
-    await holder.query('select 1');
-  }
-}
 
 /**
  * Takes the lock by polling for it. A statement that waits for it inside PostgreSQL would block the process that

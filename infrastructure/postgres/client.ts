@@ -35,6 +35,37 @@ export async function withClient<A>(
   }
 }
 
+/**
+ * Runs `body` while the server answers on this connection, which nothing else uses: it is asked again and again whether
+ * it is still there, since one that is frozen, or behind a dead network, closes no connection. `body` is given the
+ * promise that rejects when it is lost, to end what has no time limit of its own.
+ */
+export async function whileAnswered<A>(
+  client: Client,
+  body: (lost: Promise<never>) => Promise<A>,
+  withinMs: number,
+): Promise<A> {
+  const { promise: lost, reject } = Promise.withResolvers<never>();
+  client.once('error', reject);
+  // The connection may also be lost after `body` has finished.
+  lost.catch(() => undefined);
+  const over = new AbortController();
+  untilSilent(client, withinMs / 6, over.signal).catch(reject);
+  try {
+    return await Promise.race([body(lost), lost]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Rejects once the server does not answer, or at the signal. */
+async function untilSilent(client: Client, pauseMs: number, signal: AbortSignal): Promise<never> {
+  for (;;) {
+    await sleep(pauseMs, undefined, { ref: false, signal });
+    await client.query('select 1');
+  }
+}
+
 /** `57P`: the server ends the session. */
 function lossOrError(lost: Error | undefined, error: unknown): unknown {
   const end = lost ?? (sqlState(error)?.startsWith('57P') === true ? error : undefined);

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import * as t from 'io-ts';
 import { sql } from 'slonik';
+import { withPoolOf } from '../../composition/own-config.ts';
 import { withAdvisoryLock } from '../../infrastructure/postgres/advisory-lock.ts';
 import { withClient } from '../../infrastructure/postgres/client.ts';
 import { openPool, row } from '../../infrastructure/postgres/pool.ts';
@@ -104,6 +105,31 @@ describe('work under an advisory lock', () => {
 
   it('continues for longer than the server has to answer', async () => {
     expect(await withAdvisoryLock(database.url(), lock, () => sleep(600, 'done'), 0, 300)).toBe('done');
+  });
+});
+
+describe('the pool of a command', () => {
+  const slowly = (seconds: number) =>
+    sql.type(row(t.type({ seen: t.literal(1) })))`select 1 as seen from pg_sleep(${seconds})`;
+
+  it('waits for its statements while the server answers', async () => {
+    const done = withPoolOf(database.url(), (pool) => pool.one(slowly(0.6)), 300);
+    expect(await done).toEqual({ seen: 1 });
+  });
+
+  it('is given up once the server answers no more', async () => {
+    const proxy = await tcpProxy();
+    const frozen = withPoolOf(
+      proxy.to(database.url()),
+      async (pool) => {
+        await pool.one(slowly(0));
+        proxy.freeze();
+        return pool.one(slowly(600));
+      },
+      600,
+    );
+    await expect(frozen).rejects.toThrow('The database does not answer.');
+    await proxy.close();
   });
 });
 
