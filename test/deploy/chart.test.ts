@@ -73,12 +73,27 @@ describe('the rendered chart', () => {
 
   itWith(
     'helm',
-    'cannot be rendered without a Secret or a configuration, or with an unknown value or a listener',
+    'cannot be rendered without a Secret or a configuration, with an unknown value or a listener, or with more replicas at least than at most',
     () => {
-      for (const wrong of ['secretName=', 'config=null', 'replica=3', 'config.server.bind=1.2.3.4:80'])
+      for (const wrong of [
+        'secretName=',
+        'config=null',
+        'replica=3',
+        'config.server.bind=1.2.3.4:80',
+        'autoscaling.minReplicas=11',
+      ])
         expect(helmTemplate(undefined, ['--set', wrong]).code).not.toBe(0);
     },
   );
+
+  // Helm accepts such a release, and Kubernetes no such service.
+  itWith('helm', 'has names without dots for a release whose name has some', () => {
+    const { out } = helmTemplate(['template', 'my.gw', '--values', fileOf('test/deploy/chart-values.yaml')]);
+    const names = objectsOf(out).map((each) => at(each, 'metadata', 'name'));
+    expect(new Set(names)).toEqual(
+      new Set(['my-gw-model-gateway', 'my-gw-model-gateway-pods', 'my-gw-model-gateway-migration']),
+    );
+  });
 
   it('consists of objects that are valid by the Kubernetes schema of their kind', () => {
     expect(new Set(objects.map((each) => each['kind']))).toEqual(new Set(Object.keys(models)));

@@ -1,7 +1,7 @@
 {{- define "gateway.name" -}}
 {{- $name := printf "%s-%s" .Release.Name .Chart.Name -}}
 {{- if contains .Chart.Name .Release.Name }}{{ $name = .Release.Name }}{{ end -}}
-{{- $name | trunc 52 | trimSuffix "-" -}}
+{{- $name | replace "." "-" | trunc 52 | trimSuffix "-" -}}
 {{- end }}
 
 {{- define "gateway.selector" -}}
