@@ -23,6 +23,7 @@ import {
 } from './union-lists.ts';
 import { listedMembers, type ListMethod } from './server-lists.ts';
 import {
+  abandonSession,
   beginSession,
   endSession,
   exchangeOf,
@@ -116,20 +117,26 @@ async function initialized(
   const begun = await Promise.all(
     usableServers(ports, call).map(async (server) => {
       const serverCall = serverCallOf(call, server, noneYet, 'initialize');
-      return [server.id, await beginSession(ports, serverCall, revision)] as const;
+      return [serverCall, await beginSession(ports, serverCall, revision)] as const;
     }),
   );
   const upstream: Record<string, UpstreamSession> = {};
   const said: ServerInstructions[] = [];
-  for (const [serverId, one] of begun) {
-    if (E.isLeft(one) || (one.right.session.id ?? '').length > maxSessionChars) continue;
-    upstream[serverId] = one.right.session;
-    said.push({ serverId, text: one.right.instructions });
+  for (const [serverCall, one] of begun) {
+    if (E.isLeft(one)) continue;
+    const { session, instructions: text } = one.right;
+    const serverId = serverCall.server.id;
+    if ((session.id ?? '').length > maxSessionChars) abandonSession(ports, { ...serverCall, session });
+    else {
+      upstream[serverId] = session;
+      said.push({ serverId, text });
+    }
   }
-  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', {
-    place: unionPlace,
-    upstream,
-  });
+  const made = { place: unionPlace, upstream };
+  const sealed = await ports.sessions.seal(call.request.caller.apiKeyId ?? '', made);
+  // Nobody gets its id.
+  if (E.isLeft(sealed) || call.life.lost !== undefined)
+    for (const serverCall of serverCallsOf(ports, call, made, '')) abandonSession(ports, serverCall);
   if (E.isLeft(sealed)) return failed(ports, call, sealed.left);
   const instructions = unionInstructions(said);
   const result = {

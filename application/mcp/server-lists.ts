@@ -4,9 +4,9 @@ import { type McpError, sessionEnded } from '../../domain/mcp/mcp-error.ts';
 import { isObject, isString, type JsonObject, objectsOf } from '../../domain/shared/json.ts';
 import type { AnswerMemory } from '../ports/mcp-upstreams.ts';
 import {
+  abandonSession,
   beginSession,
   callServer,
-  endSession,
   newestRevision,
   noResult,
   type ServerCall,
@@ -56,7 +56,7 @@ export async function listAll(
   if (E.isLeft(begun)) return begun;
   const again = { ...serverCall, session: begun.right.session };
   const anew = await listIn(ports, again);
-  await endSession(ports, again);
+  abandonSession(ports, again);
   return anew;
 }
 

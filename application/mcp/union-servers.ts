@@ -95,6 +95,20 @@ export async function endSession(
   await upstreams.send(serverCall.server, { ...exchangeOf(serverCall), method: 'DELETE', text: undefined });
 }
 
+/**
+ * Ends a session that nobody will use, if it has one. Nobody waits for this, and it goes on when the caller has left. A
+ * body of the answer is not wanted, so it gets no memory.
+ */
+export const abandonSession = (
+  ports: UnionServersPorts,
+  serverCall: Omit<ServerCall, 'method' | 'params'>,
+): void =>
+  void endSession(ports, {
+    ...serverCall,
+    signal: new AbortController().signal,
+    memory: { hold: () => false, holdUnfinished: () => false },
+  });
+
 /** The timeout for one of several servers, because the caller waits for the slowest of them. */
 export const unionWaitMs = 10_000;
 
