@@ -203,9 +203,9 @@ class PayloadWriter {
       this.endOfGathering?.();
     }
     this.filling ??= new PayloadBatch(stored, (bytes) => this.roomFor(bytes));
-    this.queuedBytes -= this.filling.size;
+    const before = this.filling.size;
     this.filling.add(requestLogId, stored, this.placeOf(scope));
-    this.queuedBytes += this.filling.size;
+    this.queuedBytes += this.filling.size - before;
   }
 
   private roomFor(bytes: number): Buffer {

@@ -267,6 +267,22 @@ describe('one bad payload', () => {
     expect(faults).toHaveLength(2);
   });
 
+  it('that has no place is shed and reported as a defect, and takes no room', async () => {
+    const place = oneDatabase(pool);
+    const placeOf = (scope: string) => {
+      if (scope === 'nowhere') throw new Error('no place');
+      return place(scope);
+    };
+    const onDefect = (error: unknown) => void defects.push(error);
+    const placed = payloadStore(placeOf, { onFault: () => undefined, onDefect });
+    const id = await summary();
+    placed.keep(of(id), () => payload('first'));
+    placed.keep({ requestLogId: randomUUID(), scope: 'nowhere' }, () => payload('second'));
+    await placed.close(10_000);
+    expect(placed.counts()).toEqual({ kept: 1, shed: 1, queuedBytes: 0 });
+    expect(defects).toEqual([new Error('no place')]);
+  });
+
   it('that cannot be built is shed and reported as a defect, and the others are stored', async () => {
     const ids = await summaries(3);
     const defect = new TypeError('no payload');
