@@ -28,8 +28,8 @@ export async function checkConfig(file: string): Promise<Checked> {
     problems: [],
     warnings,
     database: async () => {
-      const { databaseProblem } = await import('./database-commands.ts');
-      return databaseProblem(loaded.right.config.database);
+      const { databaseFit } = await import('./database-commands.ts');
+      return databaseFit(loaded.right.config.database);
     },
     mcpServers: async () => {
       const { checkMcpServers } = await import('./mcp-check.ts');

@@ -1,6 +1,8 @@
 // Database operations of the commands, loaded only by those that open the database.
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import type { DatabasePool } from 'slonik';
 import { createAdmin, type Credentials } from '../application/admin/create-admin.ts';
 import type { KeyPorts } from '../application/admin/manage-keys.ts';
@@ -120,14 +122,16 @@ export async function seedCommand(args: readonly string[]): Promise<number> {
   return withDatabaseOf(loaded, (url) => withPoolOf(url, work));
 }
 
-/** Why the database of a configuration cannot be used as configured. An embedded one always can. */
-export async function databaseProblem(config: DatabaseConfig): Promise<string | undefined> {
-  if (config.kind === 'embedded') return undefined;
+/** Whether the database of a configuration can be used as configured, in words. An embedded one always can. */
+export async function databaseFit(config: DatabaseConfig): Promise<Either<string, string>> {
+  if (config.kind === 'embedded') return E.right('no URL is given, so it is the embedded one');
   const { url, distribution } = await openDatabase(config, terminal.err);
   try {
     const pending = await pendingMigrations(url, migrationsFolder, distribution);
-    return pending.length === 0 ? undefined : `gateway migrate has to be run: it lacks ${pending.join(', ')}`;
+    return pending.length === 0
+      ? E.right('fits the file')
+      : E.left(`gateway migrate has to be run: it lacks ${pending.join(', ')}`);
   } catch (error) {
-    return inWords(error);
+    return E.left(inWords(error));
   }
 }

@@ -1,3 +1,5 @@
+import * as E from 'fp-ts/lib/Either.js';
+import type { Either } from 'fp-ts/lib/Either.js';
 import { flags, type Terminal } from './command.ts';
 
 /** A problem or a warning, with its position in the file. */
@@ -21,8 +23,8 @@ export interface Checked {
   readonly warnings: readonly Placed[];
   /** Connects to the MCP servers of a file without problems. */
   readonly mcpServers?: () => Promise<readonly CheckedServer[]>;
-  /** Asks the database of such a file why it does not fit; `undefined` when it does. */
-  readonly database?: () => Promise<string | undefined>;
+  /** Asks the database of such a file whether it fits: why it does not, or what is found. */
+  readonly database?: () => Promise<Either<string, string>>;
 }
 
 /** With its position in the file if it has one. A variable has none, nor has a file that cannot be read. */
@@ -43,7 +45,7 @@ export const checkConfigCommand =
     const { problems, warnings, mcpServers, database } = await check(file);
     tellFile(file, { problems, warnings }, { out, err });
     const areWell = values.mcp !== true || tellServers((await mcpServers?.()) ?? [], { out, err });
-    const fits = values.database !== true || tellDatabase(await database?.(), err);
+    const fits = values.database !== true || tellDatabase(await database?.(), { out, err });
     return problems.length === 0 && areWell && fits ? 0 : 1;
   };
 
@@ -61,8 +63,10 @@ function tellServers(servers: readonly CheckedServer[], { out, err }: Terminal):
   return servers.every(({ error }) => error === undefined);
 }
 
-/** Returns true if it fits. */
-function tellDatabase(unfit: string | undefined, err: Terminal['err']): boolean {
-  if (unfit !== undefined) err(`error the database: ${unfit}`);
-  return unfit === undefined;
+/** Returns true if it fits. The database of a file with problems is not asked. */
+function tellDatabase(found: Either<string, string> | undefined, { out, err }: Terminal): boolean {
+  if (found === undefined) return true;
+  if (E.isLeft(found)) err(`error the database: ${found.left}`);
+  else out(`the database: ${found.right}`);
+  return E.isRight(found);
 }

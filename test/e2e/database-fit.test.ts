@@ -22,16 +22,27 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function check(url: string, distribution: 'none' | 'citus') {
+async function check(url: string | undefined, distribution: 'none' | 'citus') {
   const file = path.join(folder, 'gateway.yaml');
   const config = basicConfig('http://127.0.0.1:9', aKey());
   await writeFile(file, stringify({ ...config, database: { distribution } }));
-  return runGateway(['check-config', file, '--database'], { DATABASE_URL: url, GATEWAY_DATA_DIR: folder });
+  return runGateway(['check-config', file, '--database'], {
+    ...(url === undefined ? {} : { DATABASE_URL: url }),
+    GATEWAY_DATA_DIR: folder,
+  });
 }
 
 describe('gateway check-config --database', () => {
   it('accepts a database with all migrations', async () => {
-    expect(await check(database.url(), 'none')).toMatchObject({ code: 0, err: '' });
+    const { code, out, err } = await check(database.url(), 'none');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^the database: fits the file$/m);
+  });
+
+  it('says that nothing was asked where no URL is given', async () => {
+    const { code, out, err } = await check(undefined, 'none');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toMatch(/^the database: no URL is given, so it is the embedded one$/m);
   });
 
   it('names the first migration that a database lacks', async () => {
