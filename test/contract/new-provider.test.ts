@@ -137,7 +137,7 @@ describe('the page about adding a provider, followed to the letter in a copy of 
         { object: 'chat.completion.chunk', choices: [{ delta: { content: 'haps.' }, finish_reason: null }] },
         {
           choices: [{ delta: {}, finish_reason: 'stop' }],
-          usage: { prompt_tokens: 3, completion_tokens: 2 },
+          usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
         },
       ]);
       expect(asked).toEqual([

@@ -2,6 +2,7 @@ import * as E from 'fp-ts/lib/Either.js';
 import type { Either } from 'fp-ts/lib/Either.js';
 import type { AnswerNames } from '../../../application/ports/upstream.ts';
 import { chatCompletion } from '../../../domain/chat/chat-envelope.ts';
+import { tokenCount } from '../../../domain/ledger/usage.ts';
 import { isObject, isString, type Json, type JsonObject } from '../../../domain/shared/json.ts';
 import { answerObject, protocolFault, type UpstreamFault } from '../../../domain/upstream/upstream-fault.ts';
 
@@ -14,6 +15,11 @@ export function oracleCompletion(text: string, names: AnswerNames): Either<Upstr
   return E.right(chatCompletion(names, [{ index: 0, message, finish_reason: 'stop' }], oracleUsage(spent)));
 }
 
-/** Usage as reported, or none. */
-export const oracleUsage = (spent: Json | undefined): JsonObject =>
-  isObject(spent) ? { usage: { prompt_tokens: spent['in'], completion_tokens: spent['out'] } } : {};
+/** Usage as reported, or none. Callers of chat read a total, which the oracle does not report. */
+export function oracleUsage(spent: Json | undefined): JsonObject {
+  if (!isObject(spent)) return {};
+  const prompt = tokenCount(spent['in']) ?? null;
+  const completion = tokenCount(spent['out']) ?? null;
+  const total = prompt === null || completion === null ? null : prompt + completion;
+  return { usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } };
+}
