@@ -3,8 +3,8 @@
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 9)) {
   process.stderr.write(
-    `This needs Node 24.9 or newer, and this is ${process.versions.node}. The project brings its own: ` +
-      'start it with `npm start` or `npx gateway …`, which use it.\n',
+    `This needs Node 24.9 or newer, and this is ${process.versions.node}. npm installs one, unless told to leave out ` +
+      'optional packages: `npm start` and `npx gateway …` use it.\n',
   );
   process.exit(1);
 }
