@@ -79,7 +79,7 @@ export class CandidateCalls {
 
   /**
    * The model has stopped. Calls whose arguments were still arriving are complete if it stopped by itself. Otherwise
-   * their JSON is left without its last bracket, because callers would take what has arrived for all of it (rule 17.400).
+   * their JSON is left without its last bracket, because callers would take what has arrived for all of it (rule 17.70).
    */
   close(reason: string): readonly CandidatePiece[] {
     return [...this.open.values()].map((open) => {
