@@ -42,11 +42,10 @@ export const adminTokensStore = (pool: DatabasePool): AdminTokens => ({
       rows: sql.fragment`admin_tokens k where true`,
       time: sql.fragment`k.created_at`,
       key: sql.fragment`k.admin_token_id`,
-    };
-    const read = async (connection: CommonQueryMethods, ids: readonly string[]) => {
-      const which = sql.fragment`k.admin_token_id = any(${sql.array([...ids], 'uuid')})`;
-      return (await connection.any(tokens(which))).map(storedToken);
-    };
+      keyType: 'uuid',
+    } as const;
+    const read = async (connection: CommonQueryMethods, which: FragmentSqlToken) =>
+      (await connection.any(tokens(which))).map(storedToken);
     return readObjects(pool, list, page, read, ({ adminTokenId }) => adminTokenId);
   },
   revoke: (adminTokenId, author) =>

@@ -109,11 +109,10 @@ export const keyPage = (
     rows: sql.fragment`api_keys k where ${all(conditionsOf(filter))}`,
     time: sql.fragment`k.created_at`,
     key: sql.fragment`k.api_key_id`,
-  };
-  const read = async (connection: CommonQueryMethods, ids: readonly string[]) =>
-    (await connection.any(keys(sql.fragment`k.api_key_id = any(${sql.array([...ids], 'uuid')})`))).map(
-      storedKey,
-    );
+    keyType: 'uuid',
+  } as const;
+  const read = async (connection: CommonQueryMethods, which: FragmentSqlToken) =>
+    (await connection.any(keys(which))).map(storedKey);
   return readObjects(pool, list, page, read, ({ apiKeyId }) => apiKeyId);
 };
 

@@ -12,24 +12,26 @@ export interface ObjectList {
   /** When a row was created, and its id: the order of the list and of the index by which it is read. */
   readonly time: FragmentSqlToken;
   readonly key: FragmentSqlToken;
+  readonly keyType: 'text' | 'uuid';
   /** Set for few rows for which no index has this order, such as the members of a team: they are read, then sorted. */
   readonly sorted?: boolean;
 }
 
 /**
- * One page of a list, in one snapshot. `read` returns the rows of these ids in any order, because PostgreSQL would
+ * One page of a list, in one snapshot. `read` returns the rows that match a condition on `key` in any order, because PostgreSQL would
  * answer a statement that asks for the order by walking through the whole list.
  */
 export async function readObjects<A>(
   pool: DatabasePool,
   list: ObjectList,
   page: PageRequest,
-  read: (connection: CommonQueryMethods, ids: readonly string[]) => Promise<readonly A[]>,
+  read: (connection: CommonQueryMethods, which: FragmentSqlToken) => Promise<readonly A[]>,
   idOf: (item: A) => string,
 ): Promise<Page<A>> {
   return (list.sorted === true ? readAsPlanned : readList)(pool, async (connection) => {
     const { total, ids } = await idsOf(connection, list, page);
-    const found = new Map((await read(connection, ids)).map((item) => [idOf(item), item]));
+    const which = sql.fragment`${list.key} = any(${sql.array([...ids], list.keyType)})`;
+    const found = new Map((await read(connection, which)).map((item) => [idOf(item), item]));
     const items = ids.flatMap((id) => found.get(id) ?? []);
     return { items, ...boundedTotal(total) };
   });

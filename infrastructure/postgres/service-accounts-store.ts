@@ -27,11 +27,10 @@ export const serviceAccountsStore = (pool: DatabasePool): ServiceAccounts => ({
       rows: sql.fragment`service_accounts o where ${all(conditions)}`,
       time: sql.fragment`o.created_at`,
       key: sql.fragment`o.service_account_id`,
-    };
-    const read = async (connection: CommonQueryMethods, ids: readonly string[]) => {
-      const which = sql.fragment`o.service_account_id = any(${sql.array([...ids], 'text')})`;
-      return (await connection.any(accounts(which))).map(storedAccount);
-    };
+      keyType: 'text',
+    } as const;
+    const read = async (connection: CommonQueryMethods, which: FragmentSqlToken) =>
+      (await connection.any(accounts(which))).map(storedAccount);
     return readObjects(pool, list, page, read, ({ serviceAccountId }) => serviceAccountId);
   },
   find: (id) => findAccount(pool, id),

@@ -24,11 +24,10 @@ export const teamsStore = (pool: DatabasePool): Teams => ({
       rows: sql.fragment`teams o where ${all(conditionsOf(filter))}`,
       time: sql.fragment`o.created_at`,
       key: sql.fragment`o.team_id`,
-    };
-    const read = async (connection: CommonQueryMethods, ids: readonly string[]) =>
-      (await connection.any(teams(sql.fragment`o.team_id = any(${sql.array([...ids], 'text')})`))).map(
-        storedTeam,
-      );
+      keyType: 'text',
+    } as const;
+    const read = async (connection: CommonQueryMethods, which: FragmentSqlToken) =>
+      (await connection.any(teams(which))).map(storedTeam);
     return readObjects(pool, list, page, read, ({ teamId }) => teamId);
   },
   find: (teamId) => findTeam(pool, teamId),

@@ -35,10 +35,8 @@ export const usersStore = (pool: DatabasePool): Users => ({
   change: (change) => pool.transaction((connection) => changeUser(connection, change)),
 });
 
-const usersOf = async (connection: CommonQueryMethods, ids: readonly string[]) =>
-  (await connection.any(users(sql.fragment`u.user_id = any(${sql.array([...ids], 'uuid')})`))).map(
-    storedUser,
-  );
+const usersOf = async (connection: CommonQueryMethods, which: FragmentSqlToken) =>
+  (await connection.any(users(which))).map(storedUser);
 
 const userRow = t.type({
   ...ownerFields,
@@ -92,6 +90,7 @@ function listOf({ email, name, active, role: wanted, teamId }: UserFilter): Obje
     rows: sql.fragment`${teamId === undefined ? sql.fragment`users u` : members} where ${all(conditions)}`,
     time: sql.fragment`u.created_at`,
     key: sql.fragment`u.user_id`,
+    keyType: 'uuid',
     sorted: teamId !== undefined,
   };
 }
