@@ -20,35 +20,32 @@ export interface McpCallPorts {
   readonly secrets: () => Secrets;
 }
 
-/** What a server answered. */
-type ServerAnswer = Omit<InvocationPayload, 'arguments'>;
+/** What a server answered, and the memory that it takes. */
+interface ServerAnswer extends Omit<InvocationPayload, 'arguments'> {
+  readonly bytes: number;
+}
 
 /** Ends the call with an error answer, and aborts what is under way, because nobody waits for it any more. */
 export function failed(ports: McpCallPorts, call: McpCall, error: McpError): McpAnswer {
   const reported = call.life.lost ?? error;
   call.life.abort();
-  end(ports, call, reported, noAnswer, 0);
+  end(ports, call, reported, noAnswer);
   const id = awaitedId(call);
   const text = JSON.stringify(mcpErrorMessage(reported, id));
   return { kind: 'whole', status: mcpErrorStatus(reported, id), text, error: reported.code };
 }
 
 /** Ends the call with a server's answer; a tool that reports its own failure has answered, too. */
-export function answered(
-  ports: McpCallPorts,
-  call: SentMcpCall,
-  { result, error }: ServerAnswer,
-  bytes: number,
-): void {
-  const isFailure = error !== undefined || isFailedResult(result);
-  end(ports, call, isFailure ? saidByServer : undefined, { result, error }, bytes);
+export function answered(ports: McpCallPorts, call: SentMcpCall, answer: ServerAnswer): void {
+  const isFailure = answer.error !== undefined || isFailedResult(answer.result);
+  end(ports, call, isFailure ? saidByServer : undefined, answer);
 }
 
 /** Ends the call well, without a server's answer to record. */
 export const succeeded = (ports: McpCallPorts, call: SentMcpCall): void =>
-  end(ports, call, undefined, noAnswer, 0);
+  end(ports, call, undefined, noAnswer);
 
-const noAnswer: ServerAnswer = { result: undefined };
+const noAnswer: ServerAnswer = { result: undefined, bytes: 0 };
 
 /** The failure is the server's own answer, which is passed on and recorded as a failed call. */
 const saidByServer: McpError = { code: 'upstream_failed', message: 'The server says that the call failed.' };
@@ -60,13 +57,7 @@ type Ended = Pick<
 >;
 
 /** A call ends only once, with whatever comes first. */
-function end(
-  ports: McpCallPorts,
-  call: McpCall,
-  error: McpError | undefined,
-  answer: ServerAnswer,
-  answerBytes: number,
-): void {
+function end(ports: McpCallPorts, call: McpCall, error: McpError | undefined, answer: ServerAnswer): void {
   if (!call.life.end()) return;
   const { requestId, receivedAt, caller } = call.request;
   const ended: Ended = {
@@ -78,7 +69,7 @@ function end(
     policyResult: policyResultOf(caller, call.server?.policy, toolOf(call)),
   };
   report(ports, call, ended);
-  if (isRecorded(call, error)) record(ports, call, ended, answer, answerBytes);
+  if (isRecorded(call, error)) record(ports, call, ended, answer);
 }
 
 /** Its log line, spans and metrics. */
@@ -97,13 +88,7 @@ function report(ports: McpCallPorts, call: McpCall, { policyResult, ...ended }: 
   });
 }
 
-function record(
-  ports: McpCallPorts,
-  call: McpCall,
-  ended: Ended,
-  answer: ServerAnswer,
-  answerBytes: number,
-): void {
+function record(ports: McpCallPorts, call: McpCall, ended: Ended, { bytes, ...answer }: ServerAnswer): void {
   const { request, message } = call;
   const { id, displayName } = call.server ?? { id: request.serverId, displayName: undefined };
   const tool = toolOf(call) ?? `(${methodOf(call) ?? 'unread'})`;
@@ -117,7 +102,7 @@ function record(
       tool: { id: `${id}/${tool}`, displayName: ports.titles.of(id, tool) },
       payload: { arguments: args, ...answer },
     },
-    answerBytes + (args === undefined ? 0 : call.messageBytes),
+    bytes + (args === undefined ? 0 : call.messageBytes),
   );
 }
 

@@ -125,7 +125,10 @@ function shownMessage(terms: RelayTerms, call: RelayedMcpCall, text: string): Ei
     if (isWithheld(call, message)) return E.right({ text: '', isResponse });
   }
   const open = message.kind === 'response' ? openResult(terms, call.server, text, message.result) : text;
-  if (isResponse) answered(terms, call, message, text.length + valueCount * bytesOfValue);
+  if (isResponse) {
+    const { result, error } = message;
+    answered(terms, call, { result, error, bytes: text.length + valueCount * bytesOfValue });
+  }
   return E.right({ text: withoutSecrets(open, terms.secrets()), isResponse });
 }
 

@@ -300,7 +300,7 @@ describe('the telemetry of a call', () => {
   it('has credentials redacted in request id, method and protocol version', () => {
     const told: FinishedMcpCall[] = [];
     const call = aCall({ told, text: JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }) });
-    answered(terms, call, { result: {} }, 0);
+    answered(terms, call, { result: {}, bytes: 0 });
     expect(told).toMatchObject([
       { requestId: 'r-[REDACTED]', method: '[REDACTED]', protocolVersion: '[REDACTED]' },
     ]);
