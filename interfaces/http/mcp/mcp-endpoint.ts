@@ -21,7 +21,7 @@ import { maxMcpRequestBytes } from '../../../domain/shared/limits.ts';
 import { readJsonText } from '../body.ts';
 import { type Arrivals, closingWhenTooSlow } from '../body-pace.ts';
 import type { KeepAlive } from '../keep-alive.ts';
-import type { Lease, LoadGate } from '../load-gate.ts';
+import type { LoadGate } from '../load-gate.ts';
 import { readAsCaller } from '../read-as-caller.ts';
 import { callerKeyOf, traceContext } from '../public/caller-headers.ts';
 import { header, idHeaders, type RequestContext } from '../request-context.ts';
@@ -91,7 +91,13 @@ export const mcpEndpoint =
         : ofGateway(tooManyRequests);
       const answer =
         refused === undefined
-          ? await served(ports, context, method, service, request, lease)
+          ? await served(method, service, request, () =>
+              readJsonText(req, {
+                maxBytes: maxMcpRequestBytes,
+                lease,
+                arrivals: closingWhenTooSlow(context, ports.pace),
+              }),
+            )
           : service.refuse(request, refused);
       await answerWith(ports, context, answer);
       await answerFlushed(context.res);
@@ -118,21 +124,15 @@ function mcpRequest(
 }
 
 async function served(
-  ports: McpEndpointPorts,
-  context: RequestContext,
   method: Method,
   service: McpService,
   request: McpRequest,
-  lease: Lease,
+  readBody: () => ReturnType<typeof readJsonText>,
 ): Promise<McpAnswer> {
   if (method === 'GET') return service.listen(request);
   if (method === 'DELETE') return service.end(request);
-  const bounds = { maxBytes: maxMcpRequestBytes, lease, arrivals: closingWhenTooSlow(context, ports.pace) };
-  const [text, caller] = await readAsCaller(
-    () => readJsonText(context.req, bounds),
-    E.right(request.caller),
-    request.authenticateAgain,
-  );
+  const known = E.right(request.caller);
+  const [text, caller] = await readAsCaller(readBody, known, request.authenticateAgain);
   return E.isLeft(caller)
     ? service.refuse(request, caller.left)
     : service.post({ ...request, caller: caller.right }, pipe(text, E.mapLeft(ofGateway)));

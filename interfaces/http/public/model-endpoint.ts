@@ -72,7 +72,7 @@ export function modelEndpoint<A extends ParsedRequest>(
     known: E.Either<GatewayError, Caller>,
     lease: Lease,
   ): Promise<void> => {
-    const request = await requestOf(ports, context, telemetry, known, lease);
+    const request = await requestOf(ports, context, known, { telemetry, memory: lease });
     if (E.isLeft(request)) return refuse(context, telemetry, request.left);
     const answer = await ports.serve(family, request.right);
     setLimitHeaders(ports, context, format.envelope, answer.limits ?? request.right.caller.limits);
@@ -130,48 +130,49 @@ const bodyOf = (
     decompress,
   });
 
+/** What a request has from its beginning to its end. */
+interface Opened {
+  readonly telemetry: RequestTelemetry;
+  readonly memory: Lease;
+}
+
 /** A function of its own, because one that waits keeps all its values: the answer may take minutes. */
 async function requestOf(
   ports: ModelEndpointPorts,
   context: RequestContext,
-  telemetry: RequestTelemetry,
   known: E.Either<GatewayError, Caller>,
-  lease: Lease,
+  opened: Opened,
 ): Promise<E.Either<GatewayError, ModelRequest>> {
   const [body, caller] = await readAsCaller(
-    () => bodyOf(ports, context, lease),
+    () => bodyOf(ports, context, opened.memory),
     known,
     () => ports.authenticate(context.req),
   );
   return pipe(
     caller,
-    E.map((each) => modelRequest(ports, context, telemetry, each, lease, body)),
+    E.map((each) => modelRequest(ports, context, { ...opened, caller: each }, body)),
   );
 }
 
 function modelRequest(
   { clock }: ModelEndpointPorts,
   { req, requestId, callerChoseRequestId, receivedAt, link }: RequestContext,
-  telemetry: RequestTelemetry,
-  caller: Caller,
-  lease: Lease,
+  known: Pick<ModelRequest, 'caller' | 'telemetry' | 'memory'>,
   body: E.Either<GatewayError, ReadBody>,
 ): ModelRequest {
   return {
+    ...known,
     requestLogId: callerChoseRequestId ? clock.newId() : requestId,
     requestId,
     callerChoseRequestId,
     receivedAt,
-    caller,
     tags: hasTags(req) ? readCallerTags((name) => req.headersDistinct[name] ?? []) : E.right(noTags),
     userAgent: header(req, 'user-agent'),
     headers: req.headers,
     callerKey: callerKeyOf(req),
-    telemetry,
     betas: betasOf(req),
     body: E.isLeft(body) ? body : E.right(body.right.text),
     ...(E.isRight(body) && body.right.utf8 !== undefined ? { takeUtf8: takenOnce(body.right.utf8) } : {}),
-    memory: lease,
     link,
   };
 }
