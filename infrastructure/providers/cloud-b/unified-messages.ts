@@ -9,7 +9,6 @@ import type { ConversationIds } from '../../../domain/calls/conversation-ids.ts'
 import { withoutTrailingSpace } from '../../../domain/chat/prefill.ts';
 import {
   isAbsent,
-  isArray,
   isObject,
   isString,
   type Json,
@@ -19,7 +18,6 @@ import {
 import {
   answersNoCall,
   emptyConversation,
-  fieldError,
   stringOf,
   unavailableWord,
 } from '../../../domain/shared/field-errors.ts';
@@ -73,8 +71,7 @@ export function conversation(
   const names = new DocumentNames();
   const system: JsonObject[] = [];
   const turns: OpenTurn[] = [];
-  for (const [index, message] of (isArray(messages) ? messages : []).entries()) {
-    if (!isObject(message)) return E.left(fieldError(`messages[${index}]`, 'must be an object.'));
+  for (const [index, message] of objectsOf(messages).entries()) {
     const read = roleBlocksOf(message, `messages[${index}]`, names, writing);
     if (E.isLeft(read)) return read;
     const { role, blocks } = read.right;
