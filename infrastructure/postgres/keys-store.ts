@@ -1,6 +1,6 @@
 import { type CommonQueryMethods, type DatabasePool, sql } from 'slonik';
 import * as t from 'io-ts';
-import type { Author, Changed } from '../../application/ports/changes.ts';
+import type { Author, Change, Changed } from '../../application/ports/changes.ts';
 import type {
   KeyCreated,
   KeyOwnerRef,
@@ -22,11 +22,8 @@ export const keysStore = (pool: DatabasePool): Keys => ({
   create: (key, author) => pool.transaction((connection) => createKey(connection, key, author)),
   page: (filter, page) => keyPage(pool, filter, page),
   find: (apiKeyId) => findKey(pool, apiKeyId),
-  change: ({ id, patch, version, author }) =>
-    pool.transaction(async (connection) => {
-      const before = await lockKey(connection, id);
-      if (before === undefined) return { kind: 'missing' };
-      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+  change: ({ patch, author, ...which }) =>
+    changeLocked(pool, which, async (connection, before) => {
       if (patch.allowedModels !== undefined) {
         const models = await unknownModels(connection, patch.allowedModels);
         if (models.length > 0) return { kind: 'unknown_models', models };
@@ -41,11 +38,8 @@ export const keysStore = (pool: DatabasePool): Keys => ({
       `);
       return recorded(connection, 'api_key.update', before.apiKeyId, before, author);
     }),
-  rotate: ({ id, patch: { secretSha256, overlapSecs }, version, author }) =>
-    pool.transaction(async (connection) => {
-      const before = await lockKey(connection, id);
-      if (before === undefined) return { kind: 'missing' };
-      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+  rotate: ({ patch: { secretSha256, overlapSecs }, author, ...which }) =>
+    changeLocked(pool, which, async (connection, before) => {
       if (before.revokedAt !== undefined) return { kind: 'revoked' };
       await connection.query(sql.unsafe`
         update api_keys set secret_sha256 = ${sql.binary(Buffer.from(secretSha256))},
@@ -55,11 +49,8 @@ export const keysStore = (pool: DatabasePool): Keys => ({
       `);
       return recorded(connection, 'api_key.rotate', before.apiKeyId, before, author);
     }),
-  revoke: ({ id, version, author }) =>
-    pool.transaction(async (connection) => {
-      const before = await lockKey(connection, id);
-      if (before === undefined) return { kind: 'missing' };
-      if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+  revoke: ({ author, ...which }) =>
+    changeLocked(pool, which, async (connection, before) => {
       if (before.revokedBy === 'admin') return { kind: 'done', present: before };
       await connection.query(sql.unsafe`
         update api_keys set revoked_at = ${before.revokedAt === undefined ? sql.fragment`gateway_now()` : sql.fragment`revoked_at`}, revoked_by = 'admin',
@@ -69,6 +60,19 @@ export const keysStore = (pool: DatabasePool): Keys => ({
       return recorded(connection, 'api_key.revoke', before.apiKeyId, before, author);
     }),
 });
+
+/** Changes a key that is there, and still at the version that the change names. */
+const changeLocked = <Outcome>(
+  pool: DatabasePool,
+  { id, version }: Pick<Change<string, KeyPatch>, 'id' | 'version'>,
+  change: (connection: CommonQueryMethods, before: StoredKey) => Promise<Outcome>,
+): Promise<Outcome | Exclude<Changed<StoredKey>, { kind: 'done' }>> =>
+  pool.transaction(async (connection) => {
+    const before = await lockKey(connection, id);
+    if (before === undefined) return { kind: 'missing' };
+    if (version !== undefined && version !== before.version) return { kind: 'stale', present: before };
+    return change(connection, before);
+  });
 
 /** How long the replaced secret stays valid. */
 const overlapOf = (seconds: number) =>
