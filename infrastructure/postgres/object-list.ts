@@ -18,8 +18,8 @@ export interface ObjectList {
 }
 
 /**
- * One page of a list, in one snapshot. `read` returns the rows that match a condition on `key` in any order, because PostgreSQL would
- * answer a statement that asks for the order by walking through the whole list.
+ * One page of a list, in one snapshot. `read` returns the rows that match a condition on `key` in any order, because
+ * PostgreSQL would answer a statement that asks for the order by walking through the whole list.
  */
 export async function readObjects<A>(
   pool: DatabasePool,
