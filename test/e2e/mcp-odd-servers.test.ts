@@ -34,6 +34,7 @@ function compressed(res: ServerResponse, coding: keyof typeof codings, type: str
 function answer(req: IncomingMessage, res: ServerResponse): void {
   const kind = req.url?.split('/').at(-1) ?? '';
   if (req.method === 'GET') return asJson(res, Number(kind), { message: 'Not Found' });
+  if (req.method === 'DELETE') return void res.writeHead(204).end();
   let text = '';
   req.on('data', (piece) => (text += String(piece)));
   req.on('end', () => {

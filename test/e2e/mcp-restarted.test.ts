@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { TestGateway } from '../support/gateway.ts';
 import { listening, type RunningServer } from '../support/mcp-servers.ts';
 import { mcpScene } from './mcp-scene.ts';
+import { eventually } from './traces.ts';
 
 const scene = mcpScene();
 const long = `a_tool_${'with_a_long_name_'.repeat(5)}`;
@@ -110,7 +111,9 @@ describe.each([404, 400])('a restarted server that answers %i to earlier session
     server.sessions.clear();
     server.heard.length = 0;
     expect(await toolNames()).toEqual(listed);
-    const own = server.heard.at(-1)?.split(' ')[1];
+    // Nobody waits for the end of the session.
+    const deleted = await eventually(() => server.heard.find((each) => each.startsWith('DELETE ')));
+    const own = deleted.split(' ')[1];
     expect(server.heard.slice(1)).toEqual([
       'initialize',
       `notifications/initialized ${own}`,
